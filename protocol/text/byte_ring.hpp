@@ -1,0 +1,26 @@
+#pragma once
+// ByteRing: the last limits::follow_ring_bytes raw bytes of an output, addressed by absolute offset
+// from the output's start. Live followers read from any offset that is still there.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace protocol {
+
+class ByteRing {
+  public:
+    explicit ByteRing(std::size_t capacity);
+    void append(std::string_view bytes);
+    std::uint64_t begin() const;  // first offset still held
+    std::uint64_t end() const;    // offset of the next byte to be appended
+    // Up to `limit` bytes from `offset` (begin() <= offset <= end()).
+    std::string read(std::uint64_t offset, std::size_t limit) const;
+
+  private:
+    std::string storage_;  // grows up to capacity_, then wraps
+    std::size_t capacity_;
+    std::uint64_t end_ = 0;
+};
+
+}  // namespace protocol

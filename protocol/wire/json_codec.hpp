@@ -1,0 +1,46 @@
+#pragma once
+// Described structs <-> JSON text. Boost.JSON's own conversion refuses unknown members and absent
+// optionals, which would make every new field a breaking change; this is the tolerant one the wire
+// needs and, with UnknownMembers::refuse, the strict one the HTTP API needs.
+//
+// Names: C++ snake_case members are written as they are on the wire. The API uses camelCase and has its
+// own mapping: pass Naming::camel_case.
+
+#include <string>
+#include <string_view>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include "protocol/base/result.hpp"
+
+namespace protocol {
+
+enum class UnknownMembers : std::uint8_t { ignore, refuse };
+enum class Naming : std::uint8_t { as_written, camel_case };
+
+// Strict JSON: UTF-8 checked, depth limited to limits::json_depth, duplicate members refused, no trailing
+// bytes. invalid_argument with what is wrong and where.
+Result<boost::json::value> parse_json(std::string_view text);
+
+// T: described struct of std::string, integers (range-checked), bool, std::optional, std::vector,
+// nested described structs, boost::json::value. Failures name the path ("$.environment[2].name").
+template <typename T>
+Result<T> from_json(const boost::json::value& value, UnknownMembers unknown = UnknownMembers::ignore,
+                    Naming naming = Naming::as_written);
+template <typename T>
+boost::json::value to_json(const T& message, Naming naming = Naming::as_written);
+
+// {"operation": name, ...members of T}
+template <typename T>
+std::string encode_request(std::string_view operation, const T& request);
+// {"event": name, ...}
+template <typename T>
+std::string encode_event(std::string_view event, const T& payload);
+// {"ok": {...}}
+template <typename T>
+std::string encode_end(const T& answer);
+std::string encode_end_failure(const Failure& failure);
+
+}  // namespace protocol
+#include "protocol/wire/json_codec_impl.hpp"
