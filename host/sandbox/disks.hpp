@@ -1,0 +1,47 @@
+#pragma once
+// Disks: a run's folder, overlay and read-only binds on the host. Implemented by host/storage; blocking,
+// called from the worker pool. Every removal is idempotent.
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "host/sandbox/hypervisor.hpp"
+
+namespace host::sandbox {
+
+// What a run boots from, resolved to real paths so that a newly built image does not change it.
+struct BootImage {
+    BootImage() = default;
+    std::string name, version;
+    HostPath kernel, initrd, base_disk, manifest;
+    std::uint64_t disk_bytes{};  // virtual size of the base disk; a run's disk is at least that
+};
+
+struct RunFolder {
+    RunFolder() = default;
+    HostPath folder, overlay, console_log, serial_socket;
+};
+
+class Disks {
+  public:
+    virtual ~Disks() = default;
+    // `name` "" = default. not_found names the image and how to build it.
+    virtual Result<BootImage> image(const std::string& name) = 0;
+    // Paths only; creates nothing (so that what must be undone is known before).
+    virtual RunFolder layout(const RunId& run) const = 0;
+    // Folder (run's uid may enter), overlay of `disk_bytes` backed by the image, owned by `uid`.
+    virtual Result<void> create(const RunId& run, const BootImage& image, std::uint64_t disk_bytes, uid_t uid) = 0;
+    // Mount-ready source of a VFS: sets owner 1000:1000 and mode 0770; for read_only a read-only bind
+    // mount inside the run's folder.
+    virtual Result<HostPath> prepare_vfs(const RunId& run, const std::string& vfs_folder,
+                                         const std::string& tag, bool read_only) = 0;
+    // Unmounts the binds and removes the folder with everything in it.
+    virtual Result<void> remove(const RunId& run) = 0;
+    // Run folders found on disk, for recovery.
+    virtual Result<std::vector<RunId>> list() = 0;
+    virtual Result<std::uint64_t> free_bytes() = 0;
+};
+
+}  // namespace host::sandbox
