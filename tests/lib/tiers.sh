@@ -1,0 +1,85 @@
+# Shell functions of tests/run.sh, one a tier. Each adds what it saw to passed, failed and skipped.
+# shellcheck shell=bash disable=SC2154  # root, build, only, sanitize and tiers come from run.sh
+
+passed=0
+failed=0
+skipped=0
+began=$SECONDS
+
+say() { printf '[%4d s] %s\n' "$((SECONDS - began))" "$*"; }
+
+# The last `N passed, N failed, N skipped` line of a log is added to the totals.
+count_closing_line() {
+    local log=$1 line
+    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' "$log" | tail -n 1) || true
+    if [ -z "$line" ]; then
+        echo "FAIL $log has no closing line: the run broke off"
+        failed=$((failed + 1))
+        return
+    fi
+    # shellcheck disable=SC2086  # splitting the line into words is the point
+    set -- ${line//,/}
+    passed=$((passed + $1)) failed=$((failed + $3)) skipped=$((skipped + ${5:-0}))
+}
+
+configure_and_build() {
+    say "building into $1"
+    cmake -S "$root" -B "$1" -G Ninja -DCMAKE_BUILD_TYPE=Release -DWARNINGS_AS_ERRORS=ON "${@:2}" > "$1.configure.log" 2>&1 ||
+        { cat "$1.configure.log"; exit 1; }
+    cmake --build "$1" 2>&1 | grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking|Generating)' || true
+    cmake --build "$1" > /dev/null || exit 1
+}
+
+ctest_counts() {
+    local folder=$1 log=$1/unit.log
+    (cd "$folder" && ctest --output-on-failure -L unit --no-tests=error -j2 > "$log" 2>&1) || true
+    grep -E '\*\*\*(Skipped|Failed|Timeout|Exception)|SKIPPED' "$log" || true
+    python3 "$root/tests/lib/ctest_counts.py" "$log" | tee "$log.counts"
+    count_closing_line "$log.counts"
+}
+
+run_unit() {
+    say "tier unit"
+    ctest_counts "$build"
+    if [ "$sanitize" = yes ]; then
+        say "tier unit under ASan and UBSan (g++)"
+        configure_and_build "$build-sanitize" -DCMAKE_BUILD_TYPE=Debug -DSANITIZE=address,undefined
+        ctest_counts "$build-sanitize"
+    fi
+}
+
+prepare_machines() {
+    "$root/scripts/start-services.sh"
+    "$root/images/build.sh" all --agent "$build/bin/capsule-agent" --mt "$build/bin/mt"
+    "$build/bin/mt" doctor || true
+}
+
+run_vm() {
+    say "tier vm: preparing"
+    prepare_machines
+    say "tier vm: image checks"
+    bash "$root/tests/images/images_test.sh" 2>&1 | tee "$build/images.log" || true
+    count_closing_line "$build/images.log"
+    say "tier vm: cases"
+    CAPSULE_BIN=$build/bin python3 "$root/tests/vm/runner.py" --only "$only" 2>&1 | tee "$build/vm.log" || true
+    count_closing_line "$build/vm.log"
+}
+
+run_soak() {
+    say "tier soak"
+    prepare_machines
+    CAPSULE_BIN=$build/bin python3 "$root/tests/vm/runner.py" --tier soak --only "$only" 2>&1 | tee "$build/soak.log" || true
+    count_closing_line "$build/soak.log"
+}
+
+run_nested() {
+    say "tier nested"
+    bash "$root/tests/nested/run.sh" --build "$build" 2>&1 | tee "$build/nested.log" || true
+    count_closing_line "$build/nested.log"
+}
+
+finish() {
+    say "done"
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" -eq 0 ]
+}

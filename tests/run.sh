@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Passes the tests: installs what is missing, builds, makes the images, runs the tiers asked for.
+# The last line is `N passed, N failed, N skipped`; every skip prints its reason.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+. "$root/tests/lib/tiers.sh"
+
+usage() {
+    cat <<'HELP'
+Usage: tests/run.sh [--tier unit|vm|nested|soak|all]... [--only PATTERN] [--build DIR] [--sanitize]
+
+  --tier TIER    run this tier; may be given several times (default: unit and vm)
+                   unit    logic, no root and no machine needed; also under ASan and UBSan with --sanitize
+                   vm      the product: real machines through libvirt and QEMU
+                   nested  a fresh Debian 13 host with KVM and vsock inside a machine
+                   soak    long fault tests
+                   all     every tier
+  --only PATTERN run the VM cases whose id or name matches (shell pattern)
+  --build DIR    build folder (default: build)
+  --sanitize     build and run the unit tier with the address and undefined-behaviour sanitizers as well
+HELP
+}
+
+tiers=()
+only='*'
+build=$root/build
+sanitize=no
+while [ $# -gt 0 ]; do
+    case $1 in
+        --tier) tiers+=("${2:?--tier needs a name}"); shift 2 ;;
+        --only) only=${2:?--only needs a pattern}; shift 2 ;;
+        --build) build=${2:?--build needs a folder}; shift 2 ;;
+        --sanitize) sanitize=yes; shift ;;
+        -h | --help) usage; exit 0 ;;
+        *) echo "tests/run.sh: unknown argument $1" >&2; usage >&2; exit 2 ;;
+    esac
+done
+[ ${#tiers[@]} -gt 0 ] || tiers=(unit vm)
+[ "${tiers[*]}" != all ] || tiers=(unit vm nested soak)
+
+for tier in "${tiers[@]}"; do
+    case $tier in
+        unit | vm | nested | soak) ;;
+        *) echo "tests/run.sh: unknown tier $tier" >&2; usage >&2; exit 2 ;;
+    esac
+done
+
+"$root/scripts/install-dependencies.sh" --tests
+configure_and_build "$build"
+for tier in "${tiers[@]}"; do
+    "run_$tier"
+done
+finish
