@@ -1,11 +1,11 @@
 #pragma once
 // Durations as users write them: "hh:mm:ss". Used by definitions, the API and the command line.
 
+#include "protocol/base/result.hpp"
+
 #include <chrono>
 #include <string>
 #include <string_view>
-
-#include "protocol/base/result.hpp"
 
 namespace protocol {
 

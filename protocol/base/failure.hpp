@@ -4,6 +4,7 @@
 // of our own is an assertion. No thread rules: a plain value.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -30,6 +31,8 @@ enum class Kind : std::uint8_t {
 };
 
 std::string_view to_string(Kind kind);
+// The inverse, for a kind a peer has named; nullopt for one that this version does not know.
+std::optional<Kind> kind_from_string(std::string_view text);
 
 // Not an aggregate on purpose: g++ 12.2 destroys temporaries of aggregates twice inside a co_await
 // expression.
@@ -46,7 +49,8 @@ class Failure {
     const std::string& message() const { return message_; }
     const std::error_code& cause() const { return cause_; }
 
-    // Adds what was being done, outermost last. Returns *this so that it can be chained in a return.
+    // Adds what was being done, outermost last. Returns *this so that it can be chained in a
+    // return.
     Failure& context(std::string line) &;
     Failure&& context(std::string line) &&;
 

@@ -2,13 +2,13 @@
 // Identities as types: a RunId cannot be passed where a CommandId is meant, and an invalid one
 // cannot exist.
 
+#include "protocol/base/result.hpp"
+
 #include <compare>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
-
-#include "protocol/base/result.hpp"
 
 namespace protocol {
 
@@ -37,7 +37,8 @@ extern template class Uuid<struct CommandTag>;
 extern template class Uuid<struct InstallationTag>;
 extern template class Uuid<struct BootTag>;
 
-// A stream on the host link. 0 is the connection itself; host-opened ids are even, guest-opened odd.
+// A stream on the host link. 0 is the connection itself; host-opened ids are even, guest-opened
+// odd.
 enum class StreamId : std::uint32_t { connection = 0 };
 
 }  // namespace protocol

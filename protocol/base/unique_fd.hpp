@@ -3,7 +3,6 @@
 // close-on-exec where they are born; this class does not change flags.
 
 #include <unistd.h>
-
 #include <utility>
 
 namespace protocol {

@@ -2,6 +2,7 @@
 // ByteRing: the last limits::follow_ring_bytes raw bytes of an output, addressed by absolute offset
 // from the output's start. Live followers read from any offset that is still there.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -1,13 +1,14 @@
 #pragma once
 // OutputWindow: the last 65,536 characters (Unicode code points) of an output, and how many there
-// were. Memory is bounded by limits::output_window_bytes plus one read. ASCII runs must be fast: a
-// command may print a gigabyte.
+// were. Memory is bounded whatever is appended (at most twice limits::output_window_bytes, for
+// ASCII a quarter of that). ASCII runs are fast: a command may print a gigabyte. One owner, no
+// threads.
+
+#include "protocol/text/utf8_decoder.hpp"
 
 #include <cstdint>
 #include <string>
 #include <string_view>
-
-#include "protocol/text/utf8_decoder.hpp"
 
 namespace protocol {
 
@@ -22,6 +23,10 @@ class OutputWindow {
     std::uint64_t bytes() const { return bytes_; }            // raw bytes appended
 
   private:
+    void count(std::uint64_t characters);
+    void trim();
+    std::size_t excess_bytes() const;
+
     Utf8Decoder decoder_;
     std::string kept_;  // may exceed the window by a bounded slack; text() cuts
     std::uint64_t kept_characters_ = 0;

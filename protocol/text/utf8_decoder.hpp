@@ -3,8 +3,9 @@
 // subpart (Unicode 15, section 3.9, "U+FFFD Substitution of Maximal Subparts"; the WHATWG decoder).
 // Pure; every byte is looked at once, whatever the size of the pieces it arrives in.
 
+#include "protocol/base/utf8.hpp"
+
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 
@@ -24,8 +25,5 @@ class Utf8Decoder {
     unsigned char lower_ = 0x80;
     unsigned char upper_ = 0xBF;
 };
-
-// Strict check of text from outside (JSON strings of requests, names).
-bool is_valid_utf8(std::string_view text);
 
 }  // namespace protocol

@@ -3,17 +3,16 @@
 // normative text. Layout, big-endian, fixed for ever:
 //   u32 length (payload only) | u8 kind | u32 stream | u8 channel | u8 flags | u8 zero
 
+#include "protocol/base/ids.hpp"
+#include "protocol/base/result.hpp"
+#include "protocol/wire/limits.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
-
-#include "protocol/base/ids.hpp"
-#include "protocol/base/result.hpp"
-#include "protocol/wire/limits.hpp"
 
 namespace protocol {
 
@@ -44,22 +43,34 @@ struct Frame {
 
 // 8 magic bytes, then an 8-byte nonce. Sent by the host on every connection; the guest answers with
 // the same 16 bytes before its hello, so both sides can discard what an earlier connection left.
-inline constexpr std::array<unsigned char, 8> preamble_magic = {0xCA, 'P', 'S', 'L', 'I', 'N', 'K', '1'};
+inline constexpr std::array<unsigned char, 8> preamble_magic = {0xCA, 'P', 'S', 'L',
+                                                                'I',  'N', 'K', '1'};
 inline constexpr std::size_t preamble_bytes = 16;
 
-// Appends the encoded frame to `out`. Asserts that the payload respects the limits.
+// Appends the encoded frame to `out`. Asserts that the frame is one that a decoder takes.
 void encode_frame(const Frame& frame, std::string& out);
+// The header alone, for a payload that lies elsewhere (frame.payload is not looked at).
+void encode_frame_header(const Frame& frame, std::size_t payload_bytes, std::string& out);
+
+// Payload of a credit frame.
+std::string encode_u32(std::uint32_t value);
+std::uint32_t read_u32(std::string_view bytes);
 
 // Feed bytes in pieces of any size, take frames out. After a failure the decoder is dead: the
-// connection must be closed. Holds at most one frame's payload plus one header.
+// connection must be closed. Between feeds that are drained by next() it holds less than one frame.
 class FrameDecoder {
   public:
     void feed(std::string_view bytes);
-    // nullopt: more bytes are needed. Failure (protocol_violation): unknown kind or channel, non-zero
-    // padding, unknown flag, length over the kind's limit (checked from the header alone).
+    // nullopt: more bytes are needed. Failure (protocol_violation), from the header alone: unknown
+    // kind or channel, a kind on the wrong stream or channel, non-zero padding, unknown flag, a
+    // length outside the kind's limits, data without bytes that is not a half-close.
     Result<std::optional<Frame>> next();
     // True when no byte of an unfinished frame is held.
     bool at_boundary() const;
+    // What has been fed and not been taken out as a frame.
+    std::string_view rest() const;
+    void clear();
+    std::size_t held_bytes() const;
 
   private:
     std::string buffer_;

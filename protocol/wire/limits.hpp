@@ -19,12 +19,12 @@ static_assert(control_payload_bytes < (1u << 24) && data_payload_bytes < (1u << 
 inline constexpr std::size_t json_depth = 16;
 
 // ---- streams ----------------------------------------------------------------------------------
-inline constexpr std::uint32_t commands_running = 256;        // commands alive at once in one run
-inline constexpr std::uint32_t commands_ended_open = 256;     // ended, late output still possible
+inline constexpr std::uint32_t commands_running = 256;     // commands alive at once in one run
+inline constexpr std::uint32_t commands_ended_open = 256;  // ended, late output still possible
 // Streams the host may have open: one a command, a follower and an input each, and room for calls.
 inline constexpr std::uint32_t host_streams = 3 * (commands_running + commands_ended_open) + 64;
-inline constexpr std::uint32_t guest_api_streams = 8;         // connections of the `mt` inside
-inline constexpr std::uint32_t guest_egress_streams = 64;     // connections to the proxy
+inline constexpr std::uint32_t guest_api_streams = 8;      // connections of the `mt` inside
+inline constexpr std::uint32_t guest_egress_streams = 64;  // connections to the proxy
 inline constexpr std::uint32_t guest_streams = guest_api_streams + guest_egress_streams;
 
 // ---- credit -----------------------------------------------------------------------------------
@@ -56,18 +56,19 @@ inline constexpr std::size_t secret_bytes = 64u << 10;
 
 // ---- time -------------------------------------------------------------------------------------
 using namespace std::chrono_literals;
-inline constexpr auto handshake = 5s;          // preamble to hello, host side
-inline constexpr auto call_answer = 30s;       // a control call that is not a command
-inline constexpr auto ping_idle = 5s;          // silence before a ping
-inline constexpr auto silence = 15s;           // silence that closes the connection
-inline constexpr auto connect_retry = 50ms;    // first retry; doubles up to the next line
+inline constexpr auto handshake = 5s;        // preamble to hello, host side
+inline constexpr auto call_answer = 30s;     // a control call that is not a command
+inline constexpr auto ping_idle = 5s;        // silence before a ping
+inline constexpr auto silence = 15s;         // silence that closes the connection
+inline constexpr auto connect_retry = 50ms;  // first retry; doubles up to the next line
 inline constexpr auto connect_retry_max = 2s;
-inline constexpr auto drain = 200ms;           // wait for end-of-file after a command's own exit
-inline constexpr auto kill_grace = 2s;         // a killed process is reported gone after this at the latest
-inline constexpr auto lossless_hold = 30s;     // longest time a follower may hold a command back
+inline constexpr auto drain = 200ms;  // wait for end-of-file after a command's own exit
+inline constexpr auto kill_grace =
+    2s;  // a killed process is reported gone after this at the latest
+inline constexpr auto lossless_hold = 30s;  // longest time a follower may hold a command back
 
 // ---- transports -------------------------------------------------------------------------------
-inline constexpr std::uint32_t vsock_port = 1000;            // below 1024: only root binds it
+inline constexpr std::uint32_t vsock_port = 1000;                  // below 1024: only root binds it
 inline constexpr char serial_port_name[] = "org.capsule.agent.0";  // virtio-serial port name
 
 }  // namespace protocol::limits

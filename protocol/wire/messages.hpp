@@ -7,11 +7,14 @@
 // Order inside a command's stream:  open command.start -> event started -> event exited -> end.
 // `end` comes when both outputs have reached end-of-file, i.e. when no late output is possible.
 
-#include <boost/describe.hpp>
+#include "protocol/base/result.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <boost/describe.hpp>
 
 namespace protocol {
 
@@ -28,13 +31,19 @@ struct Hello {
     Hello() = default;
     int generation_min = generation, generation_max = generation;
     std::vector<std::string> features;
-    std::string software;              // "capsule-agent 0.1.0"
-    std::optional<std::string> boot_id;  // guest: random per agent start; a new one: everything is gone
+    std::string software;  // "capsule-agent 0.1.0"
+    std::optional<std::string>
+        boot_id;  // guest: random per agent start; a new one: everything is gone
     HelloLimits limits;
 };
-BOOST_DESCRIBE_STRUCT(Hello, (), (generation_min, generation_max, features, software, boot_id, limits))
+BOOST_DESCRIBE_STRUCT(Hello, (),
+                      (generation_min, generation_max, features, software, boot_id, limits))
 
-// ---- host -> guest requests (payload of `open`; member `operation` names the struct) -------------
+// The generation both sides speak; unsupported when there is none.
+Result<int> agree_on_generation(const Hello& mine, const Hello& peer);
+
+// ---- host -> guest requests (payload of `open`; member `operation` names the struct)
+// -------------
 
 struct EnvironmentEntry {
     EnvironmentEntry() = default;
@@ -54,8 +63,8 @@ struct CommandStart {
     CommandStart() = default;
     std::string id;
     // Shell text for the user's login shell: run as  SHELL -l -c TEXT -SHELLNAME ARG...  with
-    // ` "$@"` appended to the text's last line when there are arguments (the *host* prepares nothing;
-    // the agent does it, see guest-agent/process/shell_command.hpp).
+    // ` "$@"` appended to the text's last line when there are arguments (the *host* prepares
+    // nothing; the agent does it, see guest-agent/process/shell_command.hpp).
     std::optional<std::string> shell;
     // Exact program (looked up in PATH) for the host's own steps: users, packages.
     std::optional<std::string> program;
@@ -64,13 +73,15 @@ struct CommandStart {
     std::optional<std::string> working_directory;  // default: the user's home
     std::vector<EnvironmentEntry> environment;     // on top of the login environment
     std::optional<std::uint64_t> limit_ms;         // from the command's own start
-    bool input = false;                            // false: /dev/null; true: a pipe, see command.input
-    std::optional<TerminalSize> terminal;          // a pty instead of pipes; implies input
-    // Behave as if a lossless follower at offset 0 were attached, until one is or lossless_hold is over.
+    bool input = false;                    // false: /dev/null; true: a pipe, see command.input
+    std::optional<TerminalSize> terminal;  // a pty instead of pipes; implies input
+    // Behave as if a lossless follower at offset 0 were attached, until one is or lossless_hold is
+    // over.
     bool hold_output = false;
 };
-BOOST_DESCRIBE_STRUCT(CommandStart, (), (id, shell, program, arguments, user, working_directory,
-                                         environment, limit_ms, input, terminal, hold_output))
+BOOST_DESCRIBE_STRUCT(CommandStart, (),
+                      (id, shell, program, arguments, user, working_directory, environment,
+                       limit_ms, input, terminal, hold_output))
 
 // operation "command.state" -> end CommandReport; not_found when the agent has no such command.
 // operation "command.forget": the host has committed the result -> end Done.
@@ -81,9 +92,9 @@ struct CommandReference {
 BOOST_DESCRIBE_STRUCT(CommandReference, (), (id))
 
 // operation "command.follow": raw output as data on channels output/error from the given offsets.
-// Event `gap` when bytes are no longer there; event `exited` once all bytes read before the exit have
-// been sent; half-close per channel at end-of-file; `end` Done after both. With a terminal everything
-// is on `output`.
+// Event `gap` when bytes are no longer there; event `exited` once all bytes read before the exit
+// have been sent; half-close per channel at end-of-file; `end` Done after both. With a terminal
+// everything is on `output`.
 struct CommandFollow {
     CommandFollow() = default;
     std::string id;
@@ -94,7 +105,8 @@ struct CommandFollow {
 BOOST_DESCRIBE_STRUCT(CommandFollow, (), (id, output_from, error_from, lossless))
 
 // operation "command.input": data on channel input; `from` = absolute offset of the first byte (the
-// agent skips what it already has). Half-close = end-of-file. Event `taken`{offset} at once after open.
+// agent skips what it already has). Half-close = end-of-file. Event `taken`{offset} at once after
+// open.
 struct CommandInput {
     CommandInput() = default;
     std::string id;
@@ -102,8 +114,8 @@ struct CommandInput {
 };
 BOOST_DESCRIBE_STRUCT(CommandInput, (), (id, from))
 
-// operation "command.signal": number 9 with tree = true is cgroup.kill. `reason` says how the report
-// shall name it.
+// operation "command.signal": number 9 with tree = true is cgroup.kill. `reason` says how the
+// report shall name it.
 struct CommandSignal {
     CommandSignal() = default;
     std::string id;
@@ -124,16 +136,16 @@ struct MachineConfigure {
     MachineConfigure() = default;
     std::string hostname;
     std::optional<std::int64_t> clock_unix_ns;
-    std::uint64_t deadline_ms{};            // from now: then stop commands, sync, unmount and wait
-    std::uint64_t commands_memory_max{};    // bytes for commands/; 0: total less a reserve
+    std::uint64_t deadline_ms{};          // from now: then stop commands, sync, unmount and wait
+    std::uint64_t commands_memory_max{};  // bytes for commands/; 0: total less a reserve
     std::uint32_t commands_pids_max = 4096;
     std::vector<EnvironmentEntry> environment;  // for every command (definition's `environment`)
-    std::string proxy;                      // "" or "127.0.0.1:3128": whether the egress port listens
-    std::string run_id, namespace_name;     // for the `mt` inside; empty: no sign-in socket
+    std::string proxy;                   // "" or "127.0.0.1:3128": whether the egress port listens
+    std::string run_id, namespace_name;  // for the `mt` inside; empty: no sign-in socket
 };
-BOOST_DESCRIBE_STRUCT(MachineConfigure, (), (hostname, clock_unix_ns, deadline_ms, commands_memory_max,
-                                             commands_pids_max, environment, proxy, run_id,
-                                             namespace_name))
+BOOST_DESCRIBE_STRUCT(MachineConfigure, (),
+                      (hostname, clock_unix_ns, deadline_ms, commands_memory_max, commands_pids_max,
+                       environment, proxy, run_id, namespace_name))
 
 struct ClockSet {  // operation "machine.clock"
     ClockSet() = default;
@@ -168,8 +180,8 @@ BOOST_DESCRIBE_STRUCT(Settle, (), (keep_commands))
 
 // ---- guest -> host requests ---------------------------------------------------------------------
 
-// operation "api": an HTTP connection of the `mt` inside; bytes guest->host on channel input, back on
-// channel output. operation "egress": the same for a proxy connection.
+// operation "api": an HTTP connection of the `mt` inside; bytes guest->host on channel input, back
+// on channel output. operation "egress": the same for a proxy connection.
 struct Tunnel {
     Tunnel() = default;
     std::uint32_t peer_uid{};
@@ -186,14 +198,15 @@ BOOST_DESCRIBE_STRUCT(CommandStarted, (), (pid))
 
 struct OutputReport {
     OutputReport() = default;
-    std::string window;             // the last 65,536 characters
-    std::uint64_t characters{};     // all there were
-    std::uint64_t bytes{};          // raw
+    std::string window;          // the last 65,536 characters
+    std::uint64_t characters{};  // all there were
+    std::uint64_t bytes{};       // raw
 };
 BOOST_DESCRIBE_STRUCT(OutputReport, (), (window, characters, bytes))
 
 // How it ended. kind: "exited" (code), "signaled" (code = 128+signal, signal), "timedOut" (124),
-// "outOfMemory" (137), "killed" (137), "failedToStart" (code 126 or 127, message). While running: "".
+// "outOfMemory" (137), "killed" (137), "failedToStart" (code 126 or 127, message). While running:
+// "".
 struct CommandReport {
     CommandReport() = default;
     std::string id;
@@ -204,10 +217,11 @@ struct CommandReport {
     std::uint64_t run_time_ms{};
     std::optional<std::uint64_t> peak_memory_bytes;
     OutputReport output, error;
-    bool output_open = false;       // late output is still possible
+    bool output_open = false;  // late output is still possible
 };
-BOOST_DESCRIBE_STRUCT(CommandReport, (), (id, kind, code, signal, message, run_time_ms,
-                                          peak_memory_bytes, output, error, output_open))
+BOOST_DESCRIBE_STRUCT(CommandReport, (),
+                      (id, kind, code, signal, message, run_time_ms, peak_memory_bytes, output,
+                       error, output_open))
 
 struct OutputGap {  // event "gap" of a follower: bytes [from, to) of that channel are lost to it
     OutputGap() = default;
@@ -226,7 +240,7 @@ BOOST_DESCRIBE_STRUCT(InputTaken, (), (offset, closed))
 // Every `end` payload: either {"ok": {...}} with the answer's struct, or {"failure": {...}}.
 struct RemoteFailure {
     RemoteFailure() = default;
-    std::string kind;      // name of protocol::Kind
+    std::string kind;  // name of protocol::Kind
     std::string message;
     std::int32_t error_number = 0;
 };
@@ -237,8 +251,8 @@ struct Done {
 };
 BOOST_DESCRIBE_STRUCT(Done, (), ())
 
-// Notice on stream 0, event "power": someone in the guest asked for poweroff, reboot or halt; or the
-// agent reached its deadline ("deadline").
+// Notice on stream 0, event "power": someone in the guest asked for poweroff, reboot or halt; or
+// the agent reached its deadline ("deadline").
 struct PowerNotice {
     PowerNotice() = default;
     std::string action;
