@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""Benchmarks: the product's own numbers as ratios against baselines measured in the same run, on the same
+machine, under the same accelerator. Prints a table; `--json FILE` writes it too. Asserts nothing.
+
+  boot    `mt capsule start` + `mt exec RUN -- true` on an empty capsule, against QEMU by hand with the same
+          kernel, machine type and memory and an /init that prints one line
+  exec    round trip of a command on a warm run, against the link's ping and fork+exec of bash in that guest
+  output  bytes a second end to end, against `cat FILE` straight into a virtio port of the same kind of guest
+  idle    the daemon's CPU while 100 clients wait for results, its memory with one run
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "vm"))
+from harness import BIN, IMAGES, Host, UnixConnection, in_background, resident_kib
+
+
+def quantiles(values):
+    ordered = sorted(values)
+    return {"p50": statistics.median(ordered), "p99": ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))],
+            "min": ordered[0], "max": ordered[-1], "n": len(ordered)}
+
+
+def newc(name, mode, data, inode):
+    """One entry of a cpio archive in the newc format (kernel documentation, initramfs buffer format)."""
+    fields = [inode, mode, 0, 0, 1, 0, len(data), 0, 0, 5 if mode >> 12 == 2 else 0, 1 if mode >> 12 == 2 else 0,
+              len(name) + 1, 0]
+    header = b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0"
+    return header + b"\0" * (-len(header) % 4) + data + b"\0" * (-len(data) % 4)
+
+
+def floor_initrd(path):
+    path.write_bytes(newc("dev", 0o040755, b"", 1) + newc("dev/console", 0o020600, b"", 2)
+                     + newc("init", 0o100755, (BIN / "floor_init").read_bytes(), 3) + newc("TRAILER!!!", 0, b"", 0))
+
+
+def floor_once(accelerator, initrd, memory_mib):
+    machine = "q35,hpet=off" if accelerator == "tcg" else "q35"
+    command = ["qemu-system-x86_64", "-nodefaults", "-display", "none", "-no-reboot", "-m", str(memory_mib),
+               "-accel", accelerator, "-machine", machine, "-kernel", str(IMAGES / "kernel/vmlinux"),
+               "-initrd", str(initrd), "-append", "console=ttyS0 quiet", "-serial", "stdio"]
+    began = time.monotonic()
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    text = b""
+    while b"floor-reached" not in text:
+        piece = os.read(process.stdout.fileno(), 4096)
+        if not piece:
+            raise RuntimeError("the floor machine ended without its line")
+        text += piece
+    took = time.monotonic() - began
+    process.kill()
+    process.wait()
+    return took
+
+
+def bench_boot(host, count):
+    host.deploy(empty='maxDuration = "00:10:00"\n')
+    accelerator = host.api.get("/v1/host")["accelerator"]
+    floors, starts, parts = [], [], []
+    with tempfile.TemporaryDirectory() as folder:
+        initrd = pathlib.Path(folder, "floor.cpio")
+        floor_initrd(initrd)
+        for _ in range(count):  # interleaved, so that both see the same machine
+            floors.append(floor_once(accelerator, initrd, 512))
+            began = time.monotonic()
+            run_id = host.mt("capsule", "start", "empty").stdout.decode().split()[-1]
+            called = time.monotonic()
+            host.mt("exec", run_id, "--", "true")
+            starts.append(time.monotonic() - began)
+            stopping = time.monotonic()
+            host.terminate(run_id)
+            parts.append({"start call": called - began, "stop": time.monotonic() - stopping})
+    floor, start = statistics.median(floors), statistics.median(starts)
+    return {"accelerator": accelerator, "floor_s": quantiles(floors), "start_and_exec_s": quantiles(starts),
+            "ratio": start / floor, "target_ratio": 1.5,
+            "parts_s": {name: statistics.median(part[name] for part in parts) for name in parts[0]},
+            "timeline_ms": timeline(host, run_id)}
+
+
+def timeline(host, run_id):
+    """Where a start's time goes, from the run's own events."""
+    connection = UnixConnection(str(host.socket), 20)
+    connection.request("GET", "/v1/events?after=0")
+    response = connection.getresponse()
+    steps, first, kind = [], None, None
+    while True:
+        line = response.readline().decode().rstrip("\n")
+        if line.startswith("event:"):
+            kind = line.split(":", 1)[1].strip()
+        elif line.startswith("data:") and run_id in line:
+            data = json.loads(line.split(":", 1)[1])
+            at = data["at"]
+            first = first if first is not None else at
+            steps.append([kind + (":" + data["phase"] if data.get("phase") else ""), at - first])
+            if kind == "run.ended":
+                connection.close()
+                return steps
+
+
+class Persistent:
+    """One kept-alive connection, as an SDK would hold."""
+
+    def __init__(self, path):
+        self.connection = UnixConnection(path, 60)
+
+    def call(self, method, target, body=None):
+        data = json.dumps(body).encode() if body is not None else None
+        self.connection.request(method, target, data, {"Content-Type": "application/json"} if data else {})
+        response = self.connection.getresponse()
+        return json.loads(response.read())
+
+
+BASH_COST = """
+import os, time
+values = []
+for _ in range(60):
+    began = time.perf_counter()
+    pid = os.posix_spawn('/bin/bash', ['-bash', '-c', 'true'], os.environ)
+    os.waitpid(pid, 0)
+    values.append(time.perf_counter() - began)
+values.sort()
+print(values[len(values) // 2])
+"""
+
+
+def bench_exec(host, count):
+    run = host.up("warm")
+    client = Persistent(str(host.socket))
+    pings = [client.call("GET", f"{run.target}/ping")["roundTripUs"] / 1e6 for _ in range(count)]
+    bash = float(run.ok("python3", ["-c", BASH_COST]))
+    trips = []
+    for _ in range(count):
+        began = time.monotonic()
+        command = client.call("POST", f"{run.target}/commands", {"command": "true"})
+        client.call("GET", f"{run.target}/commands/{command['id']}?wait=30s")
+        trips.append(time.monotonic() - began)
+    shells = []
+    for _ in range(count):
+        began = time.monotonic()
+        host.mt("exec", run.id, "--", "true")
+        shells.append(time.monotonic() - began)
+    run.terminate()
+    bound = 5 * statistics.median(pings) + bash
+    return {"ping_s": quantiles(pings), "bash_fork_exec_s": bash, "api_round_trip_s": quantiles(trips),
+            "mt_exec_s": quantiles(shells), "bound_s": bound, "ratio": statistics.median(trips) / bound,
+            "target_ratio": 1.0}
+
+
+def bench_output(host, mebibytes):
+    run = host.up("loud", 'resources = { memory = "768M" }\n')
+    run.ok(f"head -c {mebibytes << 20} /dev/urandom > /tmp/file; cat /tmp/file > /dev/null")
+    port = port_baseline(run, mebibytes)
+    began = time.monotonic()
+    done = host.mt("exec", run.id, "--", "cat /tmp/file")
+    assert len(done.stdout) == mebibytes << 20
+    end_to_end = mebibytes / (time.monotonic() - began)
+    run.terminate()
+    return {"end_to_end_mib_s": end_to_end, "port_mib_s": port, "ratio": end_to_end / port, "target_ratio": 0.5}
+
+
+def port_baseline(run, mebibytes):
+    """MiB/s of `cat FILE` straight into a second virtio-serial port, hot-plugged into the same machine."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o777)  # QEMU, under the run's own uid, makes the socket
+        device = pathlib.Path(folder, "port.xml")
+        device.write_text(f"<channel type='unix'><source mode='bind' path='{folder}/port.sock'/>"
+                          "<target type='virtio' name='bench.0'/></channel>")
+        subprocess.run(["virsh", "-c", "qemu:///system", "attach-device", f"capsule-{run.id}", str(device), "--live"],
+                       check=True, capture_output=True)
+        with socket.socket(socket.AF_UNIX) as port:
+            port.connect(f"{folder}/port.sock")
+            command = run.send("for p in /sys/class/virtio-ports/*; do grep -qx bench.0 $p/name && "
+                               "cat /tmp/file > /dev/${p##*/}; done", user="root")
+            received = len(port.recv(1))
+            began = time.monotonic()
+            while received < mebibytes << 20:
+                received += len(port.recv(1 << 20))
+            took = time.monotonic() - began
+        run.wait(command)
+        return mebibytes / took
+
+
+def bench_idle(host, waiting):
+    run = host.up("idle")
+    resident = resident_kib(host.process.pid)
+    commands = [run.send("sleep 60", **{"async": True}) for _ in range(waiting)]
+    tasks = [in_background(run.wait, command) for command in commands]
+    time.sleep(3)
+
+    def cpu():
+        fields = open(f"/proc/{host.process.pid}/stat").read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    before = cpu()
+    time.sleep(10)
+    used = cpu() - before
+    for task in tasks:
+        task.result()
+    run.terminate()
+    return {"waiting_clients": waiting, "daemon_cpu_percent": used * 10, "daemon_rss_kib": resident}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="boot,exec,output,idle", help="comma-separated names (default: all)")
+    parser.add_argument("--count", type=int, default=10, help="boots (default 10); execs are ten times as many")
+    parser.add_argument("--json", help="also write the results to this file")
+    options = parser.parse_args()
+    host = Host("--log-level", "info").start()
+    results = {}
+    try:
+        for name in options.only.split(","):
+            function, argument = {"boot": (bench_boot, options.count), "exec": (bench_exec, options.count * 10),
+                                  "output": (bench_output, 64), "idle": (bench_idle, 100)}[name]
+            results[name] = function(host, argument)
+            print(json.dumps({name: results[name]}, indent=2), flush=True)
+    finally:
+        host.close()
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(results, indent=2))
+
+
+if __name__ == "__main__":
+    main()
