@@ -67,7 +67,8 @@ struct MachineEvent {
     explicit MachineEvent(RunId id) : run(std::move(id)) {}
     RunId run;
     MachineEnd end{};
-    bool panicked = false;
+    bool panicked = false;   // the guest's kernel
+    std::string detail;      // why, where there is more to say than `end` does
 };
 
 class Hypervisor {
