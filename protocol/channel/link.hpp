@@ -1,18 +1,19 @@
 #pragma once
-// Link: pumps a Session over a non-blocking descriptor (AF_VSOCK or Unix socket, virtio-serial port)
-// with Asio. Thin on purpose: every rule is in Session.
+// Link: pumps a Session over a non-blocking descriptor (AF_VSOCK or Unix socket, virtio-serial
+// port) with Asio. Thin on purpose: every rule is in Session.
 //
 // Threading: all calls and callbacks on the executor's thread; never concurrently.
 // Lifetime: own it by shared_ptr (make()); pending operations keep it alive after close().
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <memory>
-
 #include "protocol/base/result.hpp"
 #include "protocol/base/unique_fd.hpp"
 #include "protocol/session/session.hpp"
+
+#include <memory>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 namespace protocol {
 
@@ -24,14 +25,14 @@ class LinkObserver {
     virtual void on_closed(const Failure& why) = 0;
 };
 
-// What to do when read() returns 0. A virtio-serial port in the guest reads 0 while the host side is
-// disconnected and works again later; it must be polled by timer or the process spins.
+// What to do when read() returns 0. A virtio-serial port in the guest reads 0 while the host side
+// is disconnected and works again later; it must be polled by timer or the process spins.
 enum class EndOfFile : std::uint8_t { closes, polls };
 
 class Link : public std::enable_shared_from_this<Link> {
   public:
-    // The descriptor must be non-blocking. `observer` must outlive the link's last callback; hold it
-    // weakly through detach() if it may go first.
+    // The descriptor must be non-blocking. `observer` must outlive the link's last callback; hold
+    // it weakly through detach() if it may go first.
     static std::shared_ptr<Link> make(boost::asio::any_io_executor executor, UniqueFd fd, Role role,
                                       std::string hello, EndOfFile end_of_file,
                                       LinkObserver& observer);

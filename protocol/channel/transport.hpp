@@ -2,11 +2,11 @@
 // The two byte streams a link runs over. Every descriptor returned is non-blocking and
 // close-on-exec. Sources: vsock(7); virtio 1.2 sections 5.3 (console device, multiport) and 5.10.
 
-#include <cstdint>
-#include <string>
-
 #include "protocol/base/result.hpp"
 #include "protocol/base/unique_fd.hpp"
+
+#include <cstdint>
+#include <string>
 
 namespace protocol {
 
@@ -22,8 +22,8 @@ Result<UniqueFd> connect_unix(const std::string& path);
 // Listens for any CID; accept_host_vsock() drops every peer but CID 2 with a source port below 1024
 // (docs/threat-model.md). `unavailable` when the guest has no vsock device.
 Result<UniqueFd> listen_vsock(std::uint32_t port);
-// One accepted, vetted connection; nullopt-like failure `not_found` when none is pending, `forbidden`
-// when the peer was refused (and closed).
+// One accepted, vetted connection; nullopt-like failure `not_found` when none is pending,
+// `forbidden` when the peer was refused (and closed).
 Result<UniqueFd> accept_host_vsock(int listener);
 // The port named limits::serial_port_name, found by name under /sys/class/virtio-ports, opened
 // non-blocking. not_found when the machine has none.
