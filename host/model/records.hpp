@@ -68,8 +68,8 @@ struct OutputRecord {
 };
 
 struct CommandRecord {
-    CommandRecord(protocol::CommandId command, protocol::RunId of_run)
-        : id(std::move(command)), run(std::move(of_run)) {}
+    CommandRecord(protocol::CommandId own_id, protocol::RunId of_run)
+        : id(std::move(own_id)), run(std::move(of_run)) {}
     protocol::CommandId id;
     protocol::RunId run;
     std::uint64_t sequence{};  // order of submission within the run, from 1

@@ -49,12 +49,9 @@ TEST(CommandLifecycle, HasExactlyTheseTransitions) {
     using S = CommandStatus;
     using E = CommandEvent;
     const std::map<std::pair<S, E>, S> expected{
-        {{S::queued, E::dispatched}, S::running},
-        {{S::queued, E::canceled}, S::error},
-        {{S::queued, E::run_ended}, S::aborted},
-        {{S::running, E::exited_zero}, S::finished},
-        {{S::running, E::exited_otherwise}, S::error},
-        {{S::running, E::run_ended}, S::aborted},
+        {{S::queued, E::dispatched}, S::running},      {{S::queued, E::canceled}, S::error},
+        {{S::queued, E::run_ended}, S::aborted},       {{S::running, E::exited_zero}, S::finished},
+        {{S::running, E::exited_otherwise}, S::error}, {{S::running, E::run_ended}, S::aborted},
     };
     for (auto status : command_statuses) {
         for (auto event : command_events) {
