@@ -1,21 +1,22 @@
 #pragma once
-// The one connection to libvirt, as the service sees it: a sandbox::Hypervisor. Wired by main.cpp and by
-// `mt doctor`; everything else in this folder is private to it.
+// The one connection to libvirt, as the service sees it: a sandbox::Hypervisor. Wired by main.cpp
+// and by `mt doctor`; everything else in this folder is private to it.
 //
-// Threading: calls block and may come from several threads at once. Two threads of its own: one runs
-// libvirt's event loop and calls the observers (which must only copy and post), one reconnects with a
-// growing pause after libvirtd went away. Errors: `unavailable` while libvirt does not answer.
+// Threading: calls block and may come from several threads at once. Two threads of its own: one
+// runs libvirt's event loop and calls the observers (which must only copy and post), one reconnects
+// with a growing pause after libvirtd went away. Errors: `unavailable` while libvirt does not
+// answer.
+
+#include "host/sandbox/hypervisor.hpp"
 
 #include <memory>
 #include <string>
 
-#include "host/sandbox/hypervisor.hpp"
-
 namespace host::libvirt {
 
 // `uri`: "qemu:///system". Fails with `unavailable` and what to start when libvirt does not answer.
-protocol::Result<std::unique_ptr<sandbox::Hypervisor>> connect(std::string uri,
-                                                               protocol::InstallationId installation);
+protocol::Result<std::unique_ptr<sandbox::Hypervisor>> connect(
+    std::string uri, protocol::InstallationId installation);
 
 // For `mt doctor`: "9.0.0", "7.2.22".
 struct Versions {
