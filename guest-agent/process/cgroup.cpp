@@ -1,0 +1,151 @@
+#include "guest-agent/process/cgroup.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+
+#include "guest-agent/system/small_file.hpp"
+#include "protocol/base/unique_fd.hpp"
+
+namespace guest_agent {
+namespace {
+
+using protocol::Failure;
+using protocol::Result;
+using protocol::UniqueFd;
+
+constexpr std::size_t process_list_limit = 1u << 20;
+
+std::optional<std::uint64_t> number_after(std::string_view text, std::string_view key) {
+    const auto at = text.find(key);
+    if (at == std::string_view::npos) return std::nullopt;
+    std::uint64_t value = 0;
+    const char* start = text.data() + at + key.size();
+    if (std::from_chars(start, text.data() + text.size(), value).ec != std::errc()) return std::nullopt;
+    return value;
+}
+
+class Cgroup final : public ProcessGroup {
+  public:
+    Cgroup(std::string path, UniqueFd directory)
+        : path_(std::move(path)), directory_(std::move(directory)) {}
+    // A group that still has processes stays, and falls to kill_all() at the machine's end.
+    ~Cgroup() override { remove(); }
+
+    int directory() const override { return directory_.get(); }
+
+    void kill() override {
+        // Fails only when the group is gone, and then there is nothing to kill.
+        [[maybe_unused]] const auto result = write_kernel_file(path_ + "/cgroup.kill", "1");
+    }
+
+    void signal(int number) override {
+        if (number == SIGKILL) return kill();
+        const auto list = read_small_file(path_ + "/cgroup.procs", process_list_limit);
+        if (!list) return;
+        const char* at = list->data();
+        const char* const end = at + list->size();
+        while (at < end) {
+            pid_t pid = 0;
+            const auto parsed = std::from_chars(at, end, pid);
+            // A pid could be another process by now only if that one was reaped here in between.
+            if (parsed.ec == std::errc() && pid > 1) ::kill(pid, number);
+            at = std::find(parsed.ptr, end, '\n') + 1;
+        }
+    }
+
+    bool out_of_memory() const override {
+        const auto events = read_small_file(path_ + "/memory.events");
+        return events && number_after(*events, "oom_kill ").value_or(0) > 0;
+    }
+
+    std::optional<std::uint64_t> peak_memory() const override {
+        const auto peak = read_small_file(path_ + "/memory.peak");
+        if (!peak) return std::nullopt;
+        return number_after(*peak, "");
+    }
+
+    bool remove() override {
+        if (removed_) return true;
+        removed_ = ::rmdir(path_.c_str()) == 0 || errno == ENOENT;
+        return removed_;
+    }
+
+  private:
+    std::string path_;
+    UniqueFd directory_;
+    bool removed_ = false;
+};
+
+class Cgroups final : public ProcessGroups {
+  public:
+    explicit Cgroups(std::string path) : path_(std::move(path)) {}
+
+    Result<std::unique_ptr<ProcessGroup>> make(const std::string& name) override {
+        const std::string path = path_ + "/" + name;
+        if (::mkdir(path.c_str(), 0755) < 0) {
+            return protocol::fail(Failure::from_errno("mkdir " + path, errno));
+        }
+        UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        if (!directory) {
+            const int number = errno;
+            ::rmdir(path.c_str());
+            return protocol::fail(Failure::from_errno("open " + path, number));
+        }
+        // Absent where the kernel has no memory controller; then nothing is killed as a whole either.
+        [[maybe_unused]] const auto whole = write_kernel_file(path + "/memory.oom.group", "1");
+        return std::make_unique<Cgroup>(path, std::move(directory));
+    }
+
+    Result<void> limit(std::uint64_t memory_max, std::uint32_t pids_max) override {
+        if (memory_max == 0) {
+            struct sysinfo machine {};
+            ::sysinfo(&machine);
+            memory_max = memory_for_commands(std::uint64_t{machine.totalram} * machine.mem_unit);
+        }
+        TRY_VOID(write_kernel_file(path_ + "/memory.max", std::to_string(memory_max)));
+        return write_kernel_file(path_ + "/pids.max", std::to_string(pids_max));
+    }
+
+    void kill_all() override {
+        [[maybe_unused]] const auto result = write_kernel_file(path_ + "/cgroup.kill", "1");
+    }
+
+  private:
+    std::string path_;
+};
+
+// One by one, so that a kernel without one of them still gives the others.
+void enable(const std::string& path, std::initializer_list<std::string_view> controllers) {
+    for (const auto controller : controllers) {
+        [[maybe_unused]] const auto result =
+            write_kernel_file(path + "/cgroup.subtree_control", "+" + std::string(controller));
+    }
+}
+
+}  // namespace
+
+std::uint64_t memory_for_commands(std::uint64_t total) {
+    constexpr std::uint64_t smallest_reserve = 48u << 20;
+    const std::uint64_t reserve = std::max(smallest_reserve, total / 16);
+    return std::max(total / 2, total > reserve ? total - reserve : 0);
+}
+
+Result<std::unique_ptr<ProcessGroups>> open_cgroups(const std::string& root) {
+    const std::string path = root + "/commands";
+    // `cpu` for commands/ as one: however many processes commands have, the agent gets its share.
+    enable(root, {"memory", "pids", "cpu"});
+    if (::mkdir(path.c_str(), 0755) < 0 && errno != EEXIST) {
+        return protocol::fail(Failure::from_errno("mkdir " + path, errno));
+    }
+    enable(path, {"memory", "pids"});
+    return std::make_unique<Cgroups>(path);
+}
+
+}  // namespace guest_agent

@@ -1,0 +1,18 @@
+#pragma once
+// ProcessGroups as cgroups (v2): <root>/commands with the limits, one child per command that dies as a
+// whole when memory runs out. The agent stays in the root group, outside all limits.
+// Source: kernel documentation, admin-guide/cgroup-v2.
+
+#include "guest-agent/process/process_group.hpp"
+
+namespace guest_agent {
+
+// Prepares <root>/commands. `root` is a cgroup2 mount whose controllers are ours to enable; those that
+// the kernel lacks are done without. io when no groups can be made at all.
+protocol::Result<std::unique_ptr<ProcessGroups>> open_cgroups(const std::string& root);
+
+// The part of the machine's memory that commands may use when the host does not say: the rest is for
+// the kernel and the agent, which keeps windows and rings of outputs.
+std::uint64_t memory_for_commands(std::uint64_t total);
+
+}  // namespace guest_agent

@@ -1,0 +1,177 @@
+#include "guest-agent/process/output.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <limits>
+#include <utility>
+
+#include "protocol/wire/limits.hpp"
+
+namespace guest_agent {
+namespace {
+
+// pipe(7): what a pipe holds. The ring has this much more than a listener may hold back, so that emptying
+// the pipe at the command's end overwrites nothing a lossless listener still wants.
+constexpr std::size_t pipe_bytes = 64u << 10;
+constexpr std::size_t piece_bytes = 64u << 10;
+// Per turn of the loop, so that a flood does not starve other commands' answers.
+constexpr std::size_t turn_bytes = 256u << 10;
+
+}  // namespace
+
+Output::Output(boost::asio::any_io_executor executor)
+    : fd_(executor), hold_timer_(executor), ring_(protocol::limits::follow_ring_bytes + pipe_bytes) {}
+
+void Output::start(protocol::UniqueFd fd, std::function<void()> on_end) {
+    on_end_ = std::move(on_end);
+    fd_.assign(fd.release());  // owned by fd_ from here on
+    wait();
+}
+
+void Output::wait() {
+    if (waiting_ || ended_) return;
+    waiting_ = true;
+    fd_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                   [self = shared_from_this()](const boost::system::error_code& error) {
+                       self->waiting_ = false;
+                       if (!error && !self->ended_) self->read_some();
+                   });
+}
+
+void Output::read_some() {
+    std::size_t left = turn_bytes;
+    while (left > 0) {
+        const std::size_t limit = std::min(left, room());
+        if (limit == 0) {
+            held_ = true;  // progressed() or the hold timer goes on
+            return;
+        }
+        if (!read_piece(limit)) break;
+        left -= std::min(left, piece_bytes);
+    }
+    wait();
+}
+
+void Output::read_rest() {
+    if (ended_ || !fd_.is_open()) return;
+    int waiting = 0;
+    if (::ioctl(fd_.native_handle(), FIONREAD, &waiting) < 0) waiting = 0;
+    // One read more than there is: it finds the end-of-file. A background child that goes on writing
+    // cannot make this endless.
+    const auto rest = static_cast<std::uint64_t>(std::max(waiting, 0));
+    for (const auto goal = window_.bytes() + rest; !ended_;) {
+        const bool last = window_.bytes() >= goal;
+        if (!read_piece(piece_bytes) || last) break;
+    }
+}
+
+bool Output::read_piece(std::size_t limit) {
+    std::array<char, piece_bytes> piece;
+    const ssize_t count = ::read(fd_.native_handle(), piece.data(), std::min(limit, piece.size()));
+    if (count > 0) {
+        take({piece.data(), static_cast<std::size_t>(count)});
+        return true;
+    }
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    close();  // end-of-file; a terminal's master says EIO when the last program has left it
+    return false;
+}
+
+void Output::take(std::string_view bytes) {
+    window_.append(bytes);
+    ring_.append(bytes);
+    const auto holders = holders_;  // a listener may remove itself
+    for (const auto& holder : holders) {
+        if (holder.listener != nullptr) holder.listener->on_output();
+    }
+}
+
+void Output::close() {
+    if (std::exchange(ended_, true)) return;
+    boost::system::error_code ignored;
+    fd_.close(ignored);
+    hold_timer_.cancel();
+    window_.finish();
+    const auto holders = holders_;
+    for (const auto& holder : holders) {
+        if (holder.listener != nullptr) holder.listener->on_output();
+    }
+    if (const auto on_end = std::exchange(on_end_, nullptr)) on_end();
+}
+
+protocol::OutputReport Output::report() const {
+    protocol::OutputReport report;
+    report.window = window_.text();
+    report.characters = window_.characters();
+    report.bytes = window_.bytes();
+    return report;
+}
+
+void Output::add(Listener& listener) {
+    const auto from = listener.held_from();
+    if (from) {
+        std::erase_if(holders_, [](const Holder& holder) { return holder.listener == nullptr; });
+    }
+    holders_.push_back({&listener, from.value_or(0), std::nullopt});
+    progressed();
+}
+
+void Output::remove(Listener& listener) {
+    std::erase_if(holders_, [&](const Holder& holder) { return holder.listener == &listener; });
+    progressed();
+}
+
+void Output::reserve(std::uint64_t offset) {
+    if (ended_) return;
+    holders_.push_back({nullptr, offset, std::nullopt});
+}
+
+void Output::progressed() {
+    if (!held_ || ended_ || room() == 0) return;
+    held_ = false;
+    hold_until_.reset();
+    hold_timer_.cancel();
+    // Not read here: the caller is in the middle of something of its own.
+    wait();
+}
+
+std::size_t Output::room() {
+    const auto now = std::chrono::steady_clock::now();
+    std::size_t room = std::numeric_limits<std::size_t>::max();
+    TimePoint next = TimePoint::max();
+    for (auto& holder : holders_) {
+        if (holder.listener != nullptr) {
+            const auto from = holder.listener->held_from();
+            if (!from) continue;
+            if (*from != holder.from) holder = {holder.listener, *from, std::nullopt};
+        }
+        const std::uint64_t behind = ring_.end() - std::min(holder.from, ring_.end());
+        if (behind < protocol::limits::follow_ring_bytes) {
+            holder.stuck_since.reset();
+            room = std::min<std::size_t>(room, protocol::limits::follow_ring_bytes - behind);
+            continue;
+        }
+        if (!holder.stuck_since) holder.stuck_since = now;
+        const auto limit = *holder.stuck_since + protocol::limits::lossless_hold;
+        if (now >= limit) continue;  // held the command back for long enough
+        room = 0;
+        next = std::min(next, limit);
+    }
+    if (room == 0) hold_until(next);
+    return room;
+}
+
+void Output::hold_until(TimePoint when) {
+    if (hold_until_ == when) return;
+    hold_until_ = when;
+    hold_timer_.expires_at(when);
+    hold_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+        if (const auto self = weak.lock(); self && !error) self->progressed();
+    });
+}
+
+}  // namespace guest_agent

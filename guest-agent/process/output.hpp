@@ -1,0 +1,90 @@
+#pragma once
+// Output: one captured output of a command. Reads the pipe (or terminal), decodes every byte exactly once
+// into the window that becomes part of the result, and keeps the latest raw bytes for live followers.
+// Reads at full speed unless a lossless listener is behind: then the pipe fills and the command waits, for
+// at most limits::lossless_hold without progress.
+//
+// Threading: the loop thread. Lifetime: shared; pending reads keep it alive until close().
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "protocol/base/unique_fd.hpp"
+#include "protocol/text/byte_ring.hpp"
+#include "protocol/text/output_window.hpp"
+#include "protocol/wire/messages.hpp"
+
+namespace guest_agent {
+
+class Output : public std::enable_shared_from_this<Output> {
+  public:
+    class Listener {
+      public:
+        virtual ~Listener() = default;
+        // More bytes, or the end.
+        virtual void on_output() = 0;
+        // First byte this listener has not taken and does not want to lose; nullopt: may lose any.
+        virtual std::optional<std::uint64_t> held_from() const = 0;
+    };
+
+    explicit Output(boost::asio::any_io_executor executor);
+
+    // `on_end` is called once, when no more bytes can come.
+    void start(protocol::UniqueFd fd, std::function<void()> on_end);
+    // A line of the agent itself, before start() or instead of it.
+    void append(std::string_view text) { take(text); }
+    // After the command's own process was reaped: reads what the pipe holds now, held back or not.
+    void read_rest();
+    // Ends the output now; on_end is called unless it was before.
+    void close();
+
+    bool ended() const { return ended_; }
+    std::uint64_t begin() const { return ring_.begin(); }
+    std::uint64_t end() const { return ring_.end(); }
+    std::string read(std::uint64_t offset, std::size_t limit) const { return ring_.read(offset, limit); }
+    protocol::OutputReport report() const;
+
+    void add(Listener& listener);
+    void remove(Listener& listener);
+    // A listener has taken bytes: go on if it was what held the command back.
+    void progressed();
+    // As if a lossless listener stood at `offset`, until one comes or lossless_hold is over.
+    void reserve(std::uint64_t offset);
+
+  private:
+    using TimePoint = std::chrono::steady_clock::time_point;
+    struct Holder {
+        Listener* listener;  // nullptr: a reservation
+        std::uint64_t from;
+        std::optional<TimePoint> stuck_since;  // no room left, and `from` has not moved since then
+    };
+
+    void wait();
+    void read_some();
+    // Reads once, at most `limit` bytes. False: nothing to read now, or ended.
+    bool read_piece(std::size_t limit);
+    void take(std::string_view bytes);
+    std::size_t room();
+    void hold_until(TimePoint when);
+
+    boost::asio::posix::stream_descriptor fd_;
+    boost::asio::steady_timer hold_timer_;
+    std::function<void()> on_end_;
+    protocol::OutputWindow window_;
+    protocol::ByteRing ring_;
+    std::vector<Holder> holders_;
+    std::optional<TimePoint> hold_until_;  // when the timer is armed
+    bool waiting_ = false;
+    bool held_ = false;
+    bool ended_ = false;
+};
+
+}  // namespace guest_agent

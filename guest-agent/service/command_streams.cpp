@@ -1,0 +1,203 @@
+#include "guest-agent/service/command_streams.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "protocol/wire/json_codec.hpp"
+#include "protocol/wire/limits.hpp"
+#include "protocol/wire/operations.hpp"
+
+namespace guest_agent {
+
+using protocol::Channel;
+using protocol::Failure;
+using protocol::Kind;
+using protocol::StreamId;
+
+namespace {
+
+std::string done() { return protocol::encode_end(protocol::Done()); }
+
+}  // namespace
+
+// ---- StartStream --------------------------------------------------------------------------------
+
+StartStream::StartStream(Streams& streams, StreamId id, std::shared_ptr<Command> command)
+    : StreamHandler(streams, id), command_(std::move(command)) {}
+
+StartStream::~StartStream() { command_->unobserve(*this); }
+
+void StartStream::start() {
+    command_->observe(*this);
+    if (command_->pid() > 0) {
+        protocol::CommandStarted started;
+        started.pid = command_->pid();
+        event(protocol::encode_event(protocol::event::started, started));
+    }
+    if (command_->over()) on_exited(*command_);
+    if (command_->ended()) on_ended(*command_);
+}
+
+void StartStream::on_exited(Command& command) {
+    event(protocol::encode_event(protocol::event::exited, command.report()));
+}
+
+void StartStream::on_ended(Command& command) { finish(protocol::encode_end(command.report())); }
+
+// ---- FollowStream -------------------------------------------------------------------------------
+
+FollowStream::Reader::Reader(FollowStream& owner, Output& output, Channel channel,
+                             std::uint64_t from, bool lossless)
+    : owner_(owner), output_(output), channel_(channel), offset_(from), lossless_(lossless) {}
+
+std::optional<std::uint64_t> FollowStream::Reader::held_from() const {
+    if (!lossless_ || owner_.finished()) return std::nullopt;
+    return offset_;
+}
+
+bool FollowStream::Reader::pump() {
+    bool sent_something = false;
+    if (offset_ < output_.begin()) {
+        protocol::OutputGap gap;
+        gap.channel = static_cast<std::uint8_t>(channel_);
+        gap.from = offset_;
+        gap.to = output_.begin();
+        owner_.event(protocol::encode_event(protocol::event::gap, gap));
+        offset_ = output_.begin();
+        sent_something = true;
+    }
+    while (offset_ < output_.end()) {
+        // One byte more than may be sent: what is not taken makes the session say when to go on.
+        const std::size_t most =
+            std::min(protocol::limits::data_payload_bytes, owner_.sendable(channel_) + 1);
+        const std::string bytes = output_.read(offset_, most);
+        const std::size_t taken = owner_.send(channel_, bytes, false);
+        offset_ += taken;
+        sent_something = sent_something || taken > 0;
+        if (taken < bytes.size()) return sent_something;
+    }
+    if (output_.ended() && !half_closed_) {
+        half_closed_ = true;
+        owner_.send(channel_, {}, true);
+    }
+    return sent_something;
+}
+
+FollowStream::FollowStream(Streams& streams, StreamId id, std::shared_ptr<Command> command,
+                           const protocol::CommandFollow& request)
+    : StreamHandler(streams, id),
+      command_(std::move(command)),
+      readers_{Reader(*this, command_->output(), Channel::output, request.output_from,
+                      request.lossless),
+               Reader(*this, command_->error(), Channel::error, request.error_from,
+                      request.lossless)} {}
+
+FollowStream::~FollowStream() {
+    command_->unobserve(*this);
+    for (auto& reader : readers_) reader.output_.remove(reader);
+}
+
+void FollowStream::start() {
+    for (const auto& reader : readers_) {
+        if (reader.offset_ > reader.output_.end()) {
+            return finish(protocol::encode_end_failure(
+                Failure(Kind::invalid_argument, "an offset lies beyond the output's end")));
+        }
+    }
+    command_->observe(*this);
+    for (auto& reader : readers_) reader.output_.add(reader);
+    if (command_->over()) {
+        on_exited(*command_);
+    } else {
+        pump();
+    }
+}
+
+void FollowStream::on_exited(Command&) {
+    exited_ = true;
+    for (auto& reader : readers_) reader.exit_offset_ = reader.output_.end();
+    pump();
+}
+
+void FollowStream::on_writable(Channel) { pump(); }
+
+void FollowStream::pump() {
+    if (finished()) return;
+    for (auto& reader : readers_) {
+        if (reader.pump()) reader.output_.progressed();
+    }
+    const auto all = [this](auto what) { return std::all_of(readers_.begin(), readers_.end(), what); };
+    if (exited_ && !exited_sent_ &&
+        all([](const Reader& reader) { return reader.offset_ >= reader.exit_offset_; })) {
+        exited_sent_ = true;
+        event(protocol::encode_event(protocol::event::exited, protocol::Done()));
+    }
+    if (exited_sent_ && all([](const Reader& reader) { return reader.half_closed_; })) finish(done());
+}
+
+void FollowStream::on_lost() {
+    // The consumer will want to go on from what it had taken: at most one window before what was sent.
+    for (auto& reader : readers_) {
+        if (!reader.lossless_) continue;
+        const std::uint64_t window = protocol::limits::window_bytes;
+        const std::uint64_t taken = reader.offset_ > window ? reader.offset_ - window : 0;
+        reader.output_.reserve(std::max(taken, reader.output_.begin()));
+    }
+}
+
+// ---- InputStream --------------------------------------------------------------------------------
+
+InputStream::InputStream(Streams& streams, StreamId id, std::shared_ptr<Command> command,
+                         const protocol::CommandInput& request)
+    : StreamHandler(streams, id), command_(std::move(command)), from_(request.from) {}
+
+InputStream::~InputStream() {
+    if (command_->input() != nullptr) command_->input()->unlisten(*this);
+}
+
+void InputStream::start() {
+    Input* const input = command_->input();
+    if (input == nullptr) {
+        return finish(protocol::encode_end_failure(
+            Failure(Kind::invalid_argument, "the command was started without input")));
+    }
+    if (from_ > input->taken()) {
+        return finish(protocol::encode_end_failure(
+            Failure(Kind::invalid_argument, "input is missing before the given offset")));
+    }
+    if (input->pending() > protocol::limits::window_bytes) {
+        // Each new stream has a fresh allowance; a sender that reconnects all the time must not fill memory.
+        return finish(protocol::encode_end_failure(
+            Failure(Kind::resource_exhausted, "the program has not read its earlier input yet")));
+    }
+    protocol::InputTaken taken;
+    taken.offset = input->taken();
+    taken.closed = input->closed();
+    event(protocol::encode_event(protocol::event::taken, taken));
+    if (input->closed()) return finish(done());
+    input->listen(*this);
+}
+
+void InputStream::on_data(Channel channel, std::string_view bytes, bool last) {
+    Input& input = *command_->input();
+    if (channel != Channel::input || finished()) return consumed(channel, bytes.size());
+    // What an earlier connection brought already is skipped.
+    const auto known = std::min<std::uint64_t>(
+        bytes.size(), input.taken() > from_ ? input.taken() - from_ : 0);
+    from_ += bytes.size();
+    consumed(channel, static_cast<std::size_t>(known));
+    bytes.remove_prefix(static_cast<std::size_t>(known));
+    uncredited_ += bytes.size();
+    input.put(bytes, last);
+}
+
+void InputStream::on_input_written(std::size_t bytes) {
+    // May count bytes of an earlier connection as well.
+    const std::size_t ours = std::min(bytes, uncredited_);
+    uncredited_ -= ours;
+    consumed(Channel::input, ours);
+}
+
+void InputStream::on_input_closed() { finish(done()); }
+
+}  // namespace guest_agent
