@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/json/object.hpp>
 
 #include "host/model/records.hpp"
 #include "host/sandbox/guest.hpp"
