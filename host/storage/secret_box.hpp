@@ -1,12 +1,12 @@
 #pragma once
-// SecretBox: seals secret values for the database with libsodium's XSalsa20-Poly1305 (crypto_secretbox).
-// The key lies in a root-only file outside the state folder and is made on first use. The qualified name
-// is bound into each sealed value, so that rows cannot be swapped.
+// SecretBox: seals secret values for the database with libsodium's XSalsa20-Poly1305
+// (crypto_secretbox). The key lies in a root-only file outside the state folder and is made on
+// first use. The qualified name is bound into each sealed value, so that rows cannot be swapped.
+
+#include "protocol/base/result.hpp"
 
 #include <string>
 #include <string_view>
-
-#include "protocol/base/result.hpp"
 
 namespace host::storage {
 

@@ -1,10 +1,10 @@
 #pragma once
-// VfsFolders: makes and removes the host folders that VFS live in, all below one root with mode 0700.
-// Blocking; use a worker pool.
-
-#include <string>
+// VfsFolders: makes and removes the host folders that VFS live in, all below one root with mode
+// 0700. Blocking; use a worker pool.
 
 #include "protocol/base/result.hpp"
+
+#include <string>
 
 namespace host::storage {
 
