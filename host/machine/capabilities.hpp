@@ -1,6 +1,8 @@
 #pragma once
-// Capabilities: what this host can run machines with, and why. Found out by trying, never by believing
-// that /dev/kvm exists: a real guest is booted under KVM once per host boot and kernel.
+// Capabilities: what this host can run machines with, and why. Found out by trying, never by
+// believing that /dev/kvm exists: a real guest is booted under KVM once per host boot and kernel.
+
+#include "host/sandbox/hypervisor.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -9,8 +11,6 @@
 #include <vector>
 
 #include <boost/json/object.hpp>
-
-#include "host/sandbox/hypervisor.hpp"
 
 namespace host::machine {
 
@@ -25,13 +25,15 @@ struct AcceleratorReport {
 
 struct ProbeInputs {
     ProbeInputs() = default;
-    std::string kernel, initrd;      // vmlinux and the initrd with the agent (kernel word capsule.probe)
-    std::string cache_file;          // below the runtime folder; keyed by boot id, kernel, initrd and QEMU
+    std::string kernel,
+        initrd;              // vmlinux and the initrd with the agent (kernel word capsule.probe)
+    std::string cache_file;  // below the runtime folder; keyed by boot id, kernel, initrd and QEMU
     std::chrono::milliseconds deadline{8'000};
 };
 
 // Blocking (up to the deadline). With AcceleratorChoice::kvm and a failing probe: unavailable.
-sandbox::Result<AcceleratorReport> choose_accelerator(AcceleratorChoice choice, const ProbeInputs& inputs);
+sandbox::Result<AcceleratorReport> choose_accelerator(AcceleratorChoice choice,
+                                                      const ProbeInputs& inputs);
 
 struct TransportReport {
     TransportReport() = default;
@@ -44,7 +46,7 @@ TransportReport choose_transport();
 // One line of `mt doctor`.
 struct Check {
     Check() = default;
-    std::string name;    // "kvm"
+    std::string name;  // "kvm"
     enum class Verdict : std::uint8_t { ok, warning, failed } verdict{};
     std::string detail;  // what was found
     std::string fix;     // what a user can do; empty when ok
@@ -55,7 +57,8 @@ struct DoctorOptions {
     bool boot_capsule = true;  // boot a real machine through libvirt
 };
 // Blocking; needs no daemon. Calls `progress` before each check.
-std::vector<Check> run_doctor(const DoctorOptions& options, const std::function<void(const std::string&)>& progress);
+std::vector<Check> run_doctor(const DoctorOptions& options,
+                              const std::function<void(const std::string&)>& progress);
 boost::json::object to_json(const std::vector<Check>& checks);
 
 }  // namespace host::machine

@@ -1,0 +1,33 @@
+#pragma once
+// The checks of `mt doctor`, one function each. Blocking. Used by doctor.cpp only.
+
+#include "host/machine/capabilities.hpp"
+
+#include <string>
+
+namespace host::machine {
+
+Check passed(std::string name, std::string detail);
+Check warned(std::string name, std::string detail, std::string fix);
+Check failed(std::string name, std::string detail, std::string fix);
+
+// ---- the host itself (host_checks.cpp) ----
+Check check_processor();
+Check check_memory();
+Check check_disk(const std::string& state_folder);
+Check check_apparmor();
+
+// ---- virtualization (platform_checks.cpp) ----
+Check check_accelerator(const std::string& images, AcceleratorReport& report);
+Check check_transport(const TransportReport& report);
+Check check_vsock_neighbours(const TransportReport& report);
+Check check_libvirt();
+Check check_virtiofsd();
+Check check_images(const std::string& images);
+
+// ---- all of it at once (capsule_check.cpp) ----
+// Boots a machine through libvirt until its agent answers, and removes it.
+Check check_capsule(const DoctorOptions& options, const AcceleratorReport& accelerator,
+                    const TransportReport& transport);
+
+}  // namespace host::machine
