@@ -18,7 +18,9 @@ Check check_disk(const std::string& state_folder);
 Check check_apparmor();
 
 // ---- virtualization (platform_checks.cpp) ----
-Check check_accelerator(const std::string& images, AcceleratorReport& report);
+// Fills in what the checks after it need.
+Check check_kvm(const std::string& images, AcceleratorReport& report);
+Check check_accelerator(const AcceleratorReport& report);
 Check check_transport(const TransportReport& report);
 Check check_vsock_neighbours(const TransportReport& report);
 Check check_libvirt();

@@ -67,22 +67,29 @@ std::uint64_t open_files_limit() {
 
 }  // namespace
 
-Check check_accelerator(const std::string& images, AcceleratorReport& report) {
+Check check_kvm(const std::string& images, AcceleratorReport& report) {
     ProbeInputs inputs;
     inputs.kernel = images + "/kernel/vmlinux";
     inputs.initrd = images + "/initrd/initrd.cpio";
     const auto chosen = choose_accelerator(AcceleratorChoice::automatic, inputs);
-    if (!chosen)
-        return failed("accelerator", chosen.error().describe(),
-                      "this should not happen: report it");
+    if (!chosen) {
+        return failed("kvm", chosen.error().describe(), "this should not happen: report it");
+    }
     report = *chosen;
-    if (report.accelerator == sandbox::Accelerator::kvm)
-        return passed("accelerator", report.reason);
+    if (report.accelerator == sandbox::Accelerator::kvm) return passed("kvm", report.reason);
     return warned(
-        "accelerator", report.reason,
-        "capsules run, but several times slower than with KVM. Use a host whose KVM boots a Linux "
-        "guest: bare metal, or an instance with nested virtualization; `modprobe kvm_intel` or "
-        "`kvm_amd` if the module is not loaded");
+        "kvm", report.reason,
+        "use a host whose KVM boots a Linux guest: bare metal, or an instance with nested "
+        "virtualization; `modprobe kvm_intel` or `modprobe kvm_amd` if the module is not "
+        "loaded");
+}
+
+Check check_accelerator(const AcceleratorReport& report) {
+    if (report.accelerator == sandbox::Accelerator::kvm) return passed("accelerator", "KVM");
+    return warned("accelerator",
+                  "software emulation (TCG): capsules run, but several times slower, with one "
+                  "processor each",
+                  "see kvm");
 }
 
 Check check_transport(const TransportReport& report) {
