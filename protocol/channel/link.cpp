@@ -57,8 +57,7 @@ class Link::Impl {
         error_code error;
         descriptor_.assign(fd.get(), error);
         if (error) {
-            start_failure_ =
-                Failure(Kind::io, "the host link's descriptor cannot be waited for", error);
+            start_error_ = error;
         } else {
             (void)fd.release();  // the descriptor object closes it now
         }
@@ -67,7 +66,7 @@ class Link::Impl {
     Session& session() { return session_; }
 
     void start(const std::shared_ptr<Link>& self) {
-        if (start_failure_) return close_with(self, *start_failure_);
+        if (start_error_) return cannot_wait(self, start_error_);
         wait_readable(self);
         arm_tick(self);
         flush(self);
@@ -117,10 +116,17 @@ class Link::Impl {
         close_with(self, std::move(why));
     }
 
+    void cannot_wait(const std::shared_ptr<Link>& self, error_code error) {
+        close_with(self,
+                   Failure(Kind::io, "the host link's descriptor cannot be waited for", error));
+    }
+
     void wait_readable(const std::shared_ptr<Link>& self) {
         descriptor_.async_wait(boost::asio::posix::descriptor_base::wait_read,
                                [self, this](error_code error) {
-                                   if (!error && !closed_) read_some(self);
+                                   if (closed_) return;
+                                   if (error) return cannot_wait(self, error);
+                                   read_some(self);
                                });
     }
 
@@ -185,7 +191,8 @@ class Link::Impl {
         waiting_writable_ = true;
         descriptor_.async_wait(boost::asio::posix::descriptor_base::wait_write,
                                [self, this](error_code error) {
-                                   if (error || closed_) return;
+                                   if (closed_) return;
+                                   if (error) return cannot_wait(self, error);
                                    waiting_writable_ = false;
                                    write_some(self);
                                    deliver(self);
@@ -235,7 +242,7 @@ class Link::Impl {
     Session session_;
     LinkObserver* observer_;
     std::vector<char> buffer_;
-    std::optional<Failure> start_failure_;
+    error_code start_error_;
     bool waiting_writable_ = false;
     bool delivering_ = false;
     bool delivery_posted_ = false;

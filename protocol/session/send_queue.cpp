@@ -136,7 +136,8 @@ void SendQueue::written(std::size_t bytes) {
 
 void SendQueue::begin_with(std::string_view raw) {
     *this = SendQueue();
-    staged_ = raw;
+    control_.emplace_back(raw);
+    control_bytes_ = raw.size();
 }
 
 void SendQueue::finish_with(const Frame& frame) {

@@ -166,8 +166,6 @@ class Session {
     Result<void> handle_in_stream(Frame frame);
     Result<void> handle_data(Stream& stream, Frame frame);
     Result<void> handle_credit(Stream& stream, const Frame& frame);
-    Result<void> handle_end(Frame frame);
-    Result<void> handle_reset(Stream& stream, StreamId id);
 
     const Role role_;
     const std::string hello_;

@@ -192,42 +192,32 @@ Result<void> Session::handle_in_stream(Frame frame) {
         if (frame.kind == FrameKind::reset) queue_.abandon(id);
         return {};
     }
-    switch (frame.kind) {
-        case FrameKind::data:
-            return handle_data(*stream, std::move(frame));
-        case FrameKind::credit:
-            return handle_credit(*stream, frame);
-        case FrameKind::end:
-            return handle_end(std::move(frame));
-        case FrameKind::reset:
-            return handle_reset(*stream, id);
-        case FrameKind::event:
-            if (stream->was_reset) {
-                if (own) return {};
-                return violation("an event after reset");
-            }
-            events_.push_back(StreamEvent{id, std::move(frame.payload)});
-            return {};
-        case FrameKind::hello:
-        case FrameKind::open:
-        case FrameKind::ping:
-        case FrameKind::pong:
-        case FrameKind::bye:
-            break;
+    if (stream->was_reset && !own) return violation("a frame after the reset of " + name_of(id));
+    if (frame.kind == FrameKind::data) return handle_data(*stream, std::move(frame));
+    if (frame.kind == FrameKind::credit) return handle_credit(*stream, frame);
+    if (frame.kind == FrameKind::end) {
+        queue_.abandon(id);
+        erase(id);
+        events_.push_back(StreamEnded{id, std::move(frame.payload)});
+    } else if (frame.kind == FrameKind::reset) {
+        stream->was_reset = true;
+        queue_.abandon(id);
+        events_.push_back(StreamReset{id});
+    } else if (!stream->was_reset) {
+        events_.push_back(StreamEvent{id, std::move(frame.payload)});
     }
     return {};
 }
 
 Result<void> Session::handle_data(Stream& stream, Frame frame) {
     Lane& lane = stream.in[static_cast<std::size_t>(frame.channel) - 1];
-    if (stream.was_reset && !stream.opened_here) return violation("data after reset");
     if (lane.half_closed) return violation("data after half-close on " + name_of(frame.stream));
     if (frame.payload.size() > lane.credit) {
         return violation("data beyond credit on " + name_of(frame.stream));
     }
     lane.credit -= static_cast<std::uint32_t>(frame.payload.size());
     lane.half_closed = frame.last;
-    if (stream.was_reset) return {};
+    if (stream.was_reset) return {};  // it has crossed our reset
     events_.push_back(
         StreamData{frame.stream, frame.channel, std::move(frame.payload), frame.last});
     return {};
@@ -241,21 +231,6 @@ Result<void> Session::handle_credit(Stream& stream, const Frame& frame) {
     }
     lane.credit += bytes;
     wake_waiters();
-    return {};
-}
-
-Result<void> Session::handle_end(Frame frame) {
-    queue_.abandon(frame.stream);
-    erase(frame.stream);
-    events_.push_back(StreamEnded{frame.stream, std::move(frame.payload)});
-    return {};
-}
-
-Result<void> Session::handle_reset(Stream& stream, StreamId id) {
-    if (stream.was_reset) return violation("a second reset");
-    stream.was_reset = true;
-    queue_.abandon(id);
-    events_.push_back(StreamReset{id});
     return {};
 }
 
