@@ -3,6 +3,7 @@
 set -euo pipefail
 export LC_ALL=C.UTF-8
 umask 022
+PATH=$PATH:/usr/sbin:/sbin
 
 IMAGES=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 STORE=/var/lib/capsuled/images
@@ -55,7 +56,7 @@ parse_arguments() {
         --help | -h) usage && exit 0 ;;
         --refresh) REFRESH=yes ;;
         --store | --cache | --agent | --mt | --apt-sources)
-            [ $# -ge 2 ] && [ -n "$2" ] || refuse "$1 needs a value"
+            [ -n "${2:-}" ] || refuse "$1 needs a value"
             set_option "$1" "$(realpath -m -- "$2")"
             shift
             ;;
@@ -81,7 +82,7 @@ main() {
     parse_arguments "$@"
     require_root
     mkdir -p "$STORE" "$CACHE"
-    trap remove_scratch EXIT
+    trap clean_up EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM
     case $WHAT in

@@ -19,11 +19,12 @@ apt_settings() {
 # fetch_releases SUITE DIR: the signed index of every source, also the first test that the mirror answers.
 fetch_releases() {
     local suite=$1 folder=$2 number=0 url urls
+    rm -rf "$folder"
     mkdir -p "$folder"
     urls=$(sources_py releases --etc-apt "$APT_SOURCES" --suite "$suite") || exit 1
     for url in $urls; do
         number=$((number + 1))
-        fetch_release "$url" "$folder/$number"
+        fetch_release "$url" "$folder/$number-InRelease"
     done
 }
 
@@ -40,25 +41,28 @@ fetch_release() {
     esac
 }
 
-# release_digest FILE...: one digest for a state of the archive.
-release_digest() {
-    cat "$@" | sha256sum | cut -c1-64
-}
-
 # release_date FILE...: the newest date in signed indexes, as seconds since 1970.
 release_date() {
     sed -n 's/^Date: //p' "$@" | while IFS= read -r date; do date -u -d "$date" +%s; done | sort -n | tail -n 1
 }
 
-# private_apt SUITE COMMAND...: apt for another suite, apart from the machine's own packages and lists.
+# private_apt SUITE FILE: settings for apt that keep it apart from the machine's own packages and lists, but not from
+# its proxies and credentials.
 private_apt() {
     local folder=$CACHE/apt/$1
-    shift
-    mkdir -p "$folder/lists/partial" "$folder/archives/partial"
+    mkdir -p "$folder/sources" "$folder/lists/partial" "$folder/archives/partial"
+    archive_sources "$1" >"$folder/sources/archive.sources"
     : >"$folder/status"
-    "$@"  -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$folder/sources" \
-        -o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts=/dev/null \
-        -o Dir::State="$folder" -o Dir::State::Lists="$folder/lists" -o Dir::State::status="$folder/status" \
-        -o Dir::Cache="$folder" -o Dir::Cache::Archives="$folder/archives" \
-        -o APT::Sandbox::User=root -o Acquire::Languages=none -o Acquire::Retries=2
+    cat >"$2" <<SETTINGS
+Dir::Etc::SourceList "/dev/null";
+Dir::Etc::SourceParts "$folder/sources";
+Dir::Etc::Preferences "/dev/null";
+Dir::Etc::PreferencesParts "/dev/null";
+Dir::State "$folder";
+Dir::State::status "$folder/status";
+Dir::Cache "$folder";
+APT::Sandbox::User "root";
+Acquire::Languages "none";
+Acquire::Retries "2";
+SETTINGS
 }

@@ -1,9 +1,11 @@
 # shellcheck shell=bash
 # Progress, errors, locks, scratch folders and publishing: what every artefact build shares.
-# Sourced by build.sh and prune.sh; expects STORE and CACHE to be set before the functions run.
+# Sourced by build.sh, which sets IMAGES, STORE and CACHE.
 
 PHASE=""
 LOG=""
+CHILD=""
+FOLLOW=""
 SCRATCH=()
 
 # phase WHAT TEXT: one progress line with the seconds since the start.
@@ -30,25 +32,53 @@ log_to() {
 }
 
 # run COMMAND...: quiet while it works; when it fails, the end of its output explains why.
+# In a session of its own and waited for by the shell, so that a signal to the build ends it at once, and with
+# `pdeathsig`, so that it does not go on when the build is killed.
 run() {
-    printf '+ %s\n' "$*" >>"$LOG"
     local status=0
-    "$@" >>"$LOG" 2>&1 </dev/null || status=$?
-    [ "$status" -eq 0 ] && return 0
-    explain_failure "$status" "$1"
+    printf '+ %s\n' "$*" >>"$LOG"
+    setsid setpriv --pdeathsig TERM -- "$@" >>"$LOG" 2>&1 </dev/null &
+    CHILD=$!
+    [ -z "$FOLLOW" ] || follow
+    wait "$CHILD" || status=$?
+    CHILD=""
+    [ "$status" -eq 0 ] || explain_failure "$status" "$1"
+}
+
+# follow: while FOLLOW names an artefact, the steps that its tool writes to the log are progress lines too.
+follow() {
+    local steps shown=0 step
+    while kill -0 "$CHILD" 2>/dev/null; do
+        sleep 1
+        mapfile -t steps < <(sed -n 's/^I: \(.*\)\.\.\.$/\1/p' "$LOG")
+        for step in "${steps[@]:$shown}"; do
+            phase "$FOLLOW" "$step"
+        done
+        shown=${#steps[@]}
+    done
 }
 
 explain_failure() {
-    local status=$1 tool=$2 fix="read the log"
-    if grep -qi 'no space left on device' "$LOG"; then
+    local status=$1 tool=$2 fix="read the log, then run the same command again"
+    if grep -qiE 'no space left on device|not enough free space|disk full' "$LOG"; then
         fix="free some disk space, or give --store or --cache on another file system; then run the same command again"
     fi
     tail -n 15 "$LOG" | sed 's/^/    /' >&2
     fail "$tool failed (exit code $status) while: $PHASE" "$LOG" "$fix"
 }
 
+# clean_up: at every end, also by a signal: what was started ends, what is half made goes.
+clean_up() {
+    if [ -n "$CHILD" ]; then
+        kill -TERM -- "-$CHILD" 2>/dev/null || true
+        wait "$CHILD" 2>/dev/null || true
+    fi
+    remove_scratch
+}
+
 require_root() {
-    [ "$(id -u)" -eq 0 ] || fail "must run as root" "uid $(id -u)" "run it with sudo"
+    [ "$(id -u)" -eq 0 ] || fail "images are built by root: their files have owners, groups and device nodes" \
+        "user id $(id -u)" "run the same command with sudo"
 }
 
 # require_tools TOOL:PACKAGE...: all missing ones in one message.
@@ -61,35 +91,38 @@ require_tools() {
     done
     [ ${#tools[@]} -eq 0 ] && return 0
     fail "missing tools: ${tools[*]}" "PATH=$PATH" \
-        "apt-get install --no-install-recommends $(printf '%s\n' "${packages[@]}" | sort -u | tr '\n' ' ')"
+        "apt-get install --no-install-recommends $(printf '%s\n' "${packages[@]}" | sort -u | paste -sd' ')"
 }
 
-# require_space DIR MIB WHAT: refuses before an hour is lost, not after.
+# require_space DIR MIB WHAT: refuses at the start, not in the middle.
 require_space() {
     local free
     free=$(df --output=avail -m "$1" | tail -n 1 | tr -d ' ')
-    [ "$free" -ge "$2" ] && return 0
-    fail "not enough disk space to build $3: $free MiB free, $2 MiB needed" "$1" \
+    [ "$free" -ge "$2" ] || fail "not enough disk space for $3: $free MiB free, $2 MiB needed" "$1" \
         "free some space, or give --store or --cache on another file system"
 }
 
-# lock NAME: one build of each artefact at a time; waits for the other one.
+# lock NAME FILE: one build of each artefact at a time; waits for the other one. What a build starts holds the lock
+# too, so that a build is not taken for dead while a tool of it still writes.
+declare -A LOCKS
 lock() {
-    mkdir -p "$STORE"
-    exec {LOCK_FD}>"$STORE/.lock-$1"
-    if ! flock --nonblock "$LOCK_FD"; then
-        phase "$1" "waiting for another build in $STORE"
-        flock "$LOCK_FD"
+    local descriptor
+    exec {descriptor}>"$2"
+    if ! flock --nonblock "$descriptor"; then
+        phase "$1" "waiting for another build ($2)"
+        flock "$descriptor"
     fi
+    LOCKS[$1]=$descriptor
 }
 
 unlock() {
-    exec {LOCK_FD}>&-
+    local descriptor=${LOCKS[$1]}
+    exec {descriptor}>&-
 }
 
-# scratch DIR: an empty folder that is gone when this program ends. A killed build's is emptied by the next.
+# scratch DIR: an empty folder that is gone when this program ends. What a killed build left there goes first.
 scratch() {
-    rm -rf --one-file-system "$1"
+    rm -rf --one-file-system -- "$1"
     mkdir -p "$1"
     SCRATCH+=("$1")
 }
@@ -97,12 +130,12 @@ scratch() {
 remove_scratch() {
     local folder
     for folder in "${SCRATCH[@]}"; do
-        rm -rf --one-file-system "$folder"
+        rm -rf --one-file-system -- "$folder"
     done
     SCRATCH=()
 }
 
-# hash_of_inputs TEXT FILE...: names, executable bits and contents of files below images/, and a text.
+# hash_of_inputs TEXT FILE...: a text, and names, executable bits and contents of files below images/.
 hash_of_inputs() {
     local text=$1 file bit
     shift
@@ -114,15 +147,15 @@ hash_of_inputs() {
             printf '%s %s ' "$bit" "$file"
             sha256sum <"$IMAGES/$file"
         done
-    } | sha256sum | cut -c1-64
+    } | digest
 }
 
-# files_below FOLDER...: relative names of all files of a folder below images/.
-files_below() {
-    (cd "$IMAGES" && find "$@" -type f ! -name '*.pyc')
+# digest: of the standard input, as 64 hexadecimal digits.
+digest() {
+    sha256sum | cut -c1-64
 }
 
-# published NAME INPUTS: the current folder of an artefact if it was built from these inputs.
+# published NAME INPUTS: the current folder of an artefact, if it was built from these inputs.
 published() {
     local folder
     folder=$(readlink -f "$STORE/$1") || return 1
@@ -131,27 +164,28 @@ published() {
     printf '%s\n' "$folder"
 }
 
-# manifest_value FILE KEY: a top-level string. Manifests are written with one member per line.
+# manifest_value FILE KEY: a top-level string; manifests have one member a line.
 manifest_value() {
     sed -n 's/^  "'"$2"'": "\(.*\)",\{0,1\}$/\1/p' "$1" | head -n 1
 }
 
-# publish NAME FOLDER HASH: gives a finished folder its name and points the symlink at it, atomically.
+# publish NAME FOLDER HASH: gives a finished folder its name, then points the symlink at it; each by a rename.
 publish() {
-    local name=$1 folder=$2 final="$STORE/$1-${3:0:12}"
+    local name=$1 folder=$2 final=$STORE/$1-${3:0:12}
+    chown -R 0:0 "$folder"
     find "$folder" -type f -exec chmod 0444 {} +
     find "$folder" -type d -exec chmod 0755 {} +
-    chown -R 0:0 "$folder"
     sync -f "$folder"
     if [ -e "$final" ]; then
-        rm -rf --one-file-system "$folder"
+        rm -rf --one-file-system -- "$folder"
     else
         mv -T "$folder" "$final"
     fi
     point_at "$name" "$final"
+    phase "$name" "done: $STORE/$name -> ${final##*/}"
 }
 
 point_at() {
-    ln -sfn "$(basename "$2")" "$STORE/.link-$1"
+    ln -sfn "${2##*/}" "$STORE/.link-$1"
     mv -T "$STORE/.link-$1" "$STORE/$1"
 }

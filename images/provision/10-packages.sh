@@ -1,7 +1,10 @@
 # shellcheck shell=bash
-# The profile's packages, where the machine does not have them yet.
+# The profile's packages, those that the disk does not have yet.
 missing=()
-for package in $(sed 's/#.*//' "$BUILD/profiles/$PROFILE/packages"); do
+wanted=$(sed 's/#.*//' "$BUILD/profiles/$PROFILE/packages")
+for package in $wanted; do
     dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q '^ii' || missing+=("$package")
 done
-[ ${#missing[@]} -eq 0 ] || apt-get install -y --no-install-recommends "${missing[@]}"
+if [ ${#missing[@]} -gt 0 ]; then
+    apt-get install -y --no-install-recommends "${missing[@]}"
+fi

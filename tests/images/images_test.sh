@@ -1,0 +1,372 @@
+#!/usr/bin/env bash
+# Checks what images/build.sh makes: the artefacts of a store, and how a build behaves when something goes wrong.
+# Needs root and the Debian mirror. Prints a line for each check; the last line counts them.
+set -euo pipefail
+
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+ROOT=$(cd "$HERE/../.." && pwd)
+BUILD=$ROOT/images/build.sh
+STORE=/var/lib/capsuled/images
+CACHE=/var/cache/capsuled
+PASSED=0
+FAILED=0
+SKIPPED=0
+
+usage() {
+    echo "Usage: images_test.sh [--store DIR] [--cache DIR]   (defaults: $STORE $CACHE)"
+}
+
+while [ $# -gt 0 ]; do
+    case $1 in
+    --store) STORE=${2:?--store needs a folder} && shift 2 ;;
+    --cache) CACHE=${2:?--cache needs a folder} && shift 2 ;;
+    --help) usage && exit 0 ;;
+    *) usage >&2 && exit 2 ;;
+    esac
+done
+
+WORK=$(mktemp -d /tmp/images-test.XXXXXX)
+trap 'rm -rf "$WORK"' EXIT
+
+# check NAME COMMAND...: passes if the command succeeds; its output is shown if it does not.
+check() {
+    local name=$1
+    shift
+    if "$@" >"$WORK/output" 2>&1; then
+        PASSED=$((PASSED + 1))
+        echo "ok    $name"
+    else
+        FAILED=$((FAILED + 1))
+        echo "FAIL  $name"
+        tail -n 20 "$WORK/output" | sed 's/^/      /'
+    fi
+}
+
+skip() {
+    SKIPPED=$((SKIPPED + 1))
+    echo "skip  $1: $2"
+}
+
+build() {
+    "$BUILD" "$@" --store "$STORE" --cache "$CACHE"
+}
+
+# fails_saying TEXT... -- COMMAND...: the command fails, and says each of these.
+fails_saying() {
+    local texts=() text
+    while [ "$1" != -- ]; do
+        texts+=("$1")
+        shift
+    done
+    shift
+    if "$@" >"$WORK/said" 2>&1; then
+        echo "succeeded: $*"
+        return 1
+    fi
+    cat "$WORK/said"
+    for text in "${texts[@]}"; do
+        grep -qF -- "$text" "$WORK/said" || { echo "does not say: $text"; return 1; }
+    done
+}
+
+# --- artefacts -----------------------------------------------------------------------------------------------------
+
+manifest_agrees() {
+    python3 "$HERE/check_manifest.py" "$STORE/$1"
+}
+
+only_root_can_write() {
+    [ -z "$(find -L "$STORE/$1" -type f ! -perm 0444 -o ! -user root)" ]
+}
+
+initrd_lists() {
+    local listing name
+    listing=$(cpio -tv --quiet <"$STORE/initrd/initrd.cpio")
+    for name in init dev/console modules/order modules/virtio_blk.ko dev proc sys newroot; do
+        grep -q " $name\$" <<<"$listing" || { echo "missing: $name"; return 1; }
+    done
+    grep -q '^crw.* 5, *1 .*dev/console$' <<<"$listing" || { echo "dev/console is no console"; return 1; }
+    grep -q '^-rwxr-xr-x.* init$' <<<"$listing" || { echo "init is not executable"; return 1; }
+    [ "$(cpio -t --quiet <"$STORE/initrd/initrd.cpio")" = "$(cpio -t --quiet <"$STORE/initrd/initrd.cpio" | LC_ALL=C sort)" ]
+}
+
+modules_in_order() {
+    local name seen=" "
+    while read -r name; do
+        [ -f "$STORE/kernel/modules/$name" ] || { echo "no file $name"; return 1; }
+        for need in $(modinfo -F depends "$STORE/kernel/modules/$name" | tr ',' ' '); do
+            [[ $seen == *" ${need//-/_}.ko "* ]] || { echo "$name is loaded before $need"; return 1; }
+        done
+        seen+="$name "
+    done <"$STORE/kernel/modules/order"
+    [[ $seen == *virtio_blk.ko* && $seen == *vmw_vsock_virtio_transport.ko* && $seen != *vsock_loopback* ]]
+}
+
+# says_up_to_date SECONDS BUILD-ARGUMENTS...
+says_up_to_date() {
+    local limit=$1 before after
+    shift
+    before=$(date +%s%N)
+    build "$@" | tee "$WORK/said"
+    after=$(date +%s%N)
+    grep -q 'up to date' "$WORK/said" || return 1
+    echo "took $(((after - before) / 1000000)) ms"
+    [ $((after - before)) -lt $((limit * 1000000000)) ]
+}
+
+# The same agent must give the same initrd: it is taken out of the present one.
+initrd_is_reproducible() {
+    mkdir -p "$WORK/initrd"
+    (cd "$WORK/initrd" && cpio -id --quiet init mt <"$STORE/initrd/initrd.cpio")
+    local arguments=(initrd --agent "$WORK/initrd/init")
+    [ ! -f "$WORK/initrd/mt" ] || arguments+=(--mt "$WORK/initrd/mt")
+    says_up_to_date 10 "${arguments[@]}" || return 1
+    mkdir -p "$WORK/other"
+    ln -sfn "$(readlink -f "$STORE/kernel")" "$WORK/other/kernel"
+    "$BUILD" "${arguments[@]}" --store "$WORK/other" --cache "$WORK/cache"
+    cmp "$WORK/other/initrd/initrd.cpio" "$STORE/initrd/initrd.cpio"
+}
+
+# --- behaviour -----------------------------------------------------------------------------------------------------
+
+# apt_sources URI SUITE: a folder like /etc/apt with that one source.
+apt_sources() {
+    rm -rf "$WORK/apt"
+    mkdir -p "$WORK/apt"
+    echo "deb $1 $2 main" >"$WORK/apt/sources.list"
+}
+
+kernel_from() {
+    apt_sources "$1" bookworm
+    "$BUILD" kernel --store "$WORK/store" --cache "$WORK/cache" --apt-sources "$WORK/apt"
+}
+
+unknown_host_is_named() {
+    fails_saying "cannot be reached" "nowhere.invalid" "resolve" "what to do" -- kernel_from http://nowhere.invalid/debian
+}
+
+refused_port_is_named() {
+    fails_saying "cannot be reached" "127.0.0.1:9" "refused" -- kernel_from http://127.0.0.1:9/debian
+}
+
+missing_suite_is_named() {
+    local server status=0
+    mkdir -p "$WORK/www"
+    python3 -u -m http.server --bind 127.0.0.1 --directory "$WORK/www" 0 >"$WORK/server" 2>/dev/null &
+    server=$!
+    until grep -q 'port [0-9]' "$WORK/server"; do sleep 0.1; done
+    fails_saying "does not have this suite" "404" "trixie" -- \
+        kernel_from "http://127.0.0.1:$(sed -n 's/.*port \([0-9]*\).*/\1/p' "$WORK/server")/debian" || status=$?
+    kill "$server"
+    return "$status"
+}
+
+no_archive_is_explained() {
+    rm -rf "$WORK/apt"
+    mkdir -p "$WORK/apt"
+    fails_saying "no Debian archive found" "$WORK/apt" "what to do" -- \
+        "$BUILD" base --store "$WORK/store" --cache "$WORK/cache" --apt-sources "$WORK/apt"
+}
+
+sources_are_understood() {
+    rm -rf "$WORK/apt"
+    mkdir -p "$WORK/apt/sources.list.d"
+    cp "$HERE/sources/"* "$WORK/apt/sources.list.d/"
+    printf 'http://first.example/debian\tpriority:1\nhttp://second.example/debian\n' >"$WORK/mirrors"
+    sed -i "s|@MIRRORS@|$WORK/mirrors|" "$WORK/apt/sources.list.d/"*
+    python3 "$ROOT/images/lib/sources.py" render --etc-apt "$WORK/apt" --suite bookworm >"$WORK/rendered"
+    diff "$HERE/sources.expected" "$WORK/rendered"
+}
+
+only_root_builds() {
+    fails_saying "built by root" "sudo" -- setpriv --reuid 65534 --clear-groups "$BUILD" kernel --store "$WORK/nobody"
+}
+
+missing_tool_names_package() {
+    mkdir -p "$WORK/bin"
+    local tool
+    for tool in bash id date df cut tail tr dirname basename realpath readlink sed grep mkdir rm sha256sum sort find cat python3 \
+        flock apt-config paste; do
+        ln -sf "$(command -v "$tool")" "$WORK/bin/$tool"
+    done
+    sed 's|^PATH=.*|PATH='"$WORK/bin"'|; s|^IMAGES=.*|IMAGES='"$ROOT/images"'|' "$BUILD" >"$WORK/build.sh"
+    fails_saying "missing tools: mmdebstrap" "apt-get install" "libguestfs-tools" -- \
+        bash "$WORK/build.sh" base --store "$WORK/store" --cache "$WORK/cache"
+}
+
+full_disk_is_refused() {
+    mkdir -p "$WORK/small"
+    # shellcheck disable=SC2016  # the inner shell expands it
+    fails_saying "not enough disk space" "MiB free" "$WORK/small" -- unshare --mount bash -c \
+        'mount -t tmpfs -o size=20m tmpfs "$1" && exec "$2" kernel --store "$1/store" --cache "$3"' - "$WORK/small" "$BUILD" "$WORK/cache"
+}
+
+dynamic_agent_is_refused() {
+    fails_saying "not a static" "--agent" -- build initrd --agent /bin/true
+}
+
+wrong_arguments_are_refused() {
+    fails_saying "unknown option --nonsense" "Usage" -- build kernel --nonsense &&
+        fails_saying "nothing called nonsense" -- build nonsense &&
+        fails_saying "--store needs a value" -- "$BUILD" kernel --store
+}
+
+# own_cache: a cache with what the mirror has already given, so that a whole kernel build is quick.
+own_cache() {
+    [ -d "$WORK/cache/kernel" ] && return 0
+    mkdir -p "$WORK/cache"
+    cp -a "$CACHE/kernel" "$CACHE/apt" "$WORK/cache/"
+}
+
+# interrupted SIGNAL: a kernel build in a fresh store gets the signal while it unpacks.
+interrupted() {
+    own_cache
+    rm -rf "$WORK/store"
+    "$BUILD" kernel --store "$WORK/store" --cache "$WORK/cache" >"$WORK/progress" 2>&1 &
+    local pid=$! tries=0
+    until grep -q unpacking "$WORK/progress"; do
+        sleep 0.2
+        tries=$((tries + 1))
+        if [ "$tries" -gt 900 ] || ! kill -0 "$pid"; then
+            cat "$WORK/progress"
+            return 1
+        fi
+    done
+    kill -s "$1" "$pid"
+    wait "$pid" || true
+    [ ! -e "$WORK/store/kernel" ] || { echo "a half artefact is published"; return 1; }
+}
+
+terminated_build_leaves_nothing() {
+    interrupted TERM || return 1
+    [ -z "$(ls "$WORK/store")" ] || { ls -la "$WORK/store"; return 1; }
+    [ -z "$(ls -d "$WORK"/store/.building-* "$WORK"/cache/build-* 2>/dev/null)" ]
+}
+
+killed_build_is_repaired() {
+    interrupted KILL || return 1
+    "$BUILD" kernel --store "$WORK/store" --cache "$WORK/cache" || return 1
+    [ -z "$(ls -d "$WORK"/store/.building-* "$WORK"/cache/build-* 2>/dev/null)" ] || { ls -la "$WORK/store"; return 1; }
+    cmp "$WORK/store/kernel/vmlinux" "$STORE/kernel/vmlinux" || return 1
+    [ "$(readlink "$WORK/store/kernel")" = "$(readlink "$STORE/kernel")" ] || { echo "another name for the same contents"; return 1; }
+}
+
+refresh_keeps_what_is_current() {
+    own_cache
+    "$BUILD" kernel --refresh --store "$WORK/store" --cache "$WORK/cache" | tee "$WORK/said"
+    grep -q 'up to date' "$WORK/said"
+}
+
+second_build_waits() {
+    (
+        flock 9
+        sleep 2
+    ) 9>"$STORE/.lock-kernel" &
+    sleep 0.5
+    build kernel | tee "$WORK/said"
+    wait
+    grep -q 'waiting for another build' "$WORK/said" && grep -q 'up to date' "$WORK/said"
+}
+
+prune_keeps_what_is_used() {
+    local store=$WORK/pruned/images old
+    mkdir -p "$WORK/pruned/runs"
+    for old in aaaaaaaaaaaa bbbbbbbbbbbb cccccccccccc dddddddddddd; do
+        mkdir -p "$store/base-$old"
+        qemu-img create -q -f qcow2 "$store/base-$old/disk.qcow2" 1M
+    done
+    ln -s base-aaaaaaaaaaaa "$store/base"
+    qemu-img create -q -f qcow2 -b "$store/base-bbbbbbbbbbbb/disk.qcow2" -F qcow2 "$WORK/pruned/runs/overlay"
+    exec 8<"$store/base-cccccccccccc/disk.qcow2"
+    "$ROOT/images/prune.py" --store "$store"
+    [ -d "$store/base-dddddddddddd" ] || { echo "removed without being told to"; return 1; }
+    "$ROOT/images/prune.py" --store "$store" --delete
+    exec 8<&-
+    [ "$(cd "$store" && echo base-*)" = "base-aaaaaaaaaaaa base-bbbbbbbbbbbb base-cccccccccccc" ]
+}
+
+# --- in a machine --------------------------------------------------------------------------------------------------
+
+# boot NAME SCRIPT: a machine whose process 1 runs the script in the base image; its console goes to WORK/NAME.log.
+boot() {
+    local name=$1 folder=$WORK/boot-$1
+    mkdir -p "$folder"
+    [ -x "$WORK/probe" ] || gcc -O2 -static -o "$WORK/probe" "$HERE/guest_probe.c"
+    cp "$2" "$folder/script"
+    python3 "$ROOT/images/lib/cpio.py" --init "$WORK/probe" --mt "$folder/script" --modules "$(readlink -f "$STORE/kernel")/modules" \
+        --output "$folder/initrd"
+    qemu-img create -q -f qcow2 -F qcow2 -b "$(readlink -f "$STORE/base")/disk.qcow2" "$folder/overlay"
+    timeout 300 qemu-system-x86_64 -accel tcg -machine q35,hpet=off -m 512 -nodefaults -no-user-config -display none \
+        -serial "file:$WORK/$name.log" -kernel "$STORE/kernel/vmlinux" -initrd "$folder/initrd" \
+        -drive "file=$folder/overlay,if=none,id=root,cache=unsafe" -device virtio-blk-pci,drive=root \
+        -device virtio-rng-pci -no-reboot -append "console=ttyS0 quiet" || return 1
+    tr -d '\r' <"$WORK/$name.log" >"$WORK/$name.txt"
+    rm -rf "$folder"
+}
+
+boots_and_ends() {
+    boot userland "$HERE/guest_checks.sh" || { cat "$WORK/userland.log"; return 1; }
+    grep -q '^guest: end' "$WORK/userland.txt"
+}
+
+guest_says() {
+    grep -qx "guest: ok $1" "$WORK/userland.txt" || { grep -A 5 "$1" "$WORK/userland.txt"; return 1; }
+}
+
+# power NAME COMMAND TEXT: the command ends the machine, by what the console shows.
+power() {
+    echo "$2" >"$WORK/power.sh"
+    boot "$1" "$WORK/power.sh" || { cat "$WORK/$1.log"; return 1; }
+    grep -q "$3" "$WORK/$1.txt" || { cat "$WORK/$1.txt"; return 1; }
+}
+
+# --- all of it -----------------------------------------------------------------------------------------------------
+
+[ "$(id -u)" -eq 0 ] || { echo "must run as root" >&2 && exit 2; }
+
+check "kernel builds, or is there" build kernel
+check "base builds, or is there" build base
+if [ ! -e "$STORE/initrd" ]; then
+    gcc -O2 -static -o "$WORK/probe" "$HERE/guest_probe.c"
+    check "initrd builds" build initrd --agent "$WORK/probe"
+fi
+for artefact in kernel initrd base; do
+    check "$artefact: manifest agrees with the files" manifest_agrees "$artefact"
+    check "$artefact: files are root's and read-only" only_root_can_write "$artefact"
+done
+check "kernel: vmlinux has a PVH entry" python3 "$ROOT/images/lib/vmlinux.py" check "$STORE/kernel/vmlinux"
+check "kernel: modules come after what they need" modules_in_order
+check "kernel: a second build is up to date" says_up_to_date 10 kernel
+check "base: a second build is up to date" says_up_to_date 10 base
+check "initrd: has what the agent needs" initrd_lists
+check "initrd: same contents, same bytes" initrd_is_reproducible
+check "initrd: a dynamic agent is refused" dynamic_agent_is_refused
+check "errors: unknown host of the mirror" unknown_host_is_named
+check "errors: mirror refuses the connection" refused_port_is_named
+check "errors: mirror without the suite" missing_suite_is_named
+check "errors: no Debian source configured" no_archive_is_explained
+check "errors: not root" only_root_builds
+check "errors: missing tools name their packages" missing_tool_names_package
+check "errors: too little disk space" full_disk_is_refused
+check "errors: wrong arguments" wrong_arguments_are_refused
+check "apt sources: one-line, deb822 and mirror lists" sources_are_understood
+check "build: a terminated one leaves nothing" terminated_build_leaves_nothing
+check "build: a killed one is repaired by the next, same contents, same name" killed_build_is_repaired
+check "build: refresh keeps what is current" refresh_keeps_what_is_current
+check "build: a second one waits" second_build_waits
+check "prune: only what is not used, only when told to" prune_keeps_what_is_used
+if command -v qemu-system-x86_64 >/dev/null && command -v gcc >/dev/null; then
+    check "guest: boots from vmlinux, poweroff ends it" boots_and_ends
+    while read -r name; do
+        check "guest: $name" guest_says "$name"
+    done < <(sed -n 's/^probe "\([^"]*\)".*/\1/p' "$HERE/guest_checks.sh")
+    check "guest: reboot asks process 1" power reboot reboot "process 1: signal TERM"
+    check "guest: halt asks process 1" power halt halt "process 1: signal USR1"
+    check "guest: shutdown now asks process 1" power shutdown "shutdown -h now" "process 1: signal USR2"
+    check "guest: halt -f switches off" power force "halt -f" "sysrq: Power Off\|reboot: Power down"
+else
+    skip "guest" "needs qemu-system-x86_64 and gcc"
+fi
+
+echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
+[ "$FAILED" -eq 0 ]
