@@ -20,6 +20,11 @@ inline constexpr auto max_duration_limit = 24h;
 inline constexpr std::uint32_t commands_per_run = 10'000;
 inline constexpr std::uint32_t queued_per_run = 4'096;
 inline constexpr std::uint32_t child_runs = 8;         // live runs started from inside one capsule
+// QEMU of each run has a uid of its own from this range: above every range that Debian or systemd
+// hand out, below 2^31.
+inline constexpr std::uint32_t uid_first = 1'900'000'000;
+inline constexpr std::uint32_t uid_count = 100'000;
+inline constexpr std::uint32_t events_kept = 20'000;
 inline constexpr auto ended_runs_retention = 7 * 24h;
 inline constexpr std::uint32_t ended_runs_kept = 10'000;
 inline constexpr std::uint64_t stored_output_bytes = 2ull << 30;  // all ended commands together
