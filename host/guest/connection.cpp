@@ -212,20 +212,22 @@ Result<void> Connection::dispatch(protocol::StreamOpened event) {
     const bool api = request.name == "api";
     const TunnelKind kind = api ? TunnelKind::api : TunnelKind::egress;
     TRY(auto tunnel, protocol::from_json<protocol::Tunnel>(request.value));
+    const auto owner = owner_.lock();
+    if (!owner || !owner->wants_tunnels()) {
+        refuse(event.stream, Failure(Kind::unsupported, "this run has no such service"));
+        return {};
+    }
     auto& count = guest_stream_count_[static_cast<std::size_t>(kind)];
     if (count >=
         (api ? protocol::limits::guest_api_streams : protocol::limits::guest_egress_streams)) {
         refuse(event.stream, Failure(Kind::resource_exhausted, "too many connections at once"));
         return {};
     }
-    const auto owner = owner_.lock();
     const auto end =
         std::make_shared<TunnelEnd>(executor_, StreamPort(weak_from_this(), event.stream));
     ++count;
     guest_streams_[event.stream] = {end, kind};
-    if (!owner || !owner->on_tunnel(kind, std::move(tunnel), TunnelEnd::handle(end))) {
-        end->refuse(Failure(Kind::unsupported, "this run has no such service"));
-    }
+    owner->on_tunnel(kind, std::move(tunnel), TunnelEnd::handle(end));
     return {};
 }
 

@@ -83,8 +83,8 @@ class ConnectionOwner {
     // A failure closes the connection (unsupported, another boot id, nonsense).
     virtual Result<void> on_hello(protocol::Hello hello) = 0;
     virtual void on_notice(protocol::PowerNotice notice) = 0;
-    // False: nobody wants such streams.
-    virtual bool on_tunnel(sandbox::TunnelKind kind, protocol::Tunnel request,
+    virtual bool wants_tunnels() const = 0;
+    virtual void on_tunnel(sandbox::TunnelKind kind, protocol::Tunnel request,
                            std::shared_ptr<sandbox::TunnelStream> stream) = 0;
     virtual void on_operation_over(std::uint64_t key) = 0;
     virtual void on_connection_closed(const Connection& connection, const Failure& why) = 0;

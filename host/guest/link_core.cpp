@@ -254,11 +254,9 @@ void LinkCore::on_notice(protocol::PowerNotice notice) {
     if (!closed_ && callbacks_.power) callbacks_.power(std::move(notice));
 }
 
-bool LinkCore::on_tunnel(sandbox::TunnelKind kind, protocol::Tunnel request,
+void LinkCore::on_tunnel(sandbox::TunnelKind kind, protocol::Tunnel request,
                          std::shared_ptr<sandbox::TunnelStream> stream) {
-    if (closed_ || !callbacks_.tunnel) return false;
     callbacks_.tunnel(kind, std::move(request), std::move(stream));
-    return true;
 }
 
 // ---- the end ------------------------------------------------------------------------------------

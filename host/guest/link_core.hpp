@@ -43,7 +43,8 @@ class LinkCore final : public ConnectionOwner, public std::enable_shared_from_th
 
     Result<void> on_hello(protocol::Hello hello) override;
     void on_notice(protocol::PowerNotice notice) override;
-    bool on_tunnel(sandbox::TunnelKind kind, protocol::Tunnel request,
+    bool wants_tunnels() const override { return !closed_ && callbacks_.tunnel; }
+    void on_tunnel(sandbox::TunnelKind kind, protocol::Tunnel request,
                    std::shared_ptr<sandbox::TunnelStream> stream) override;
     void on_operation_over(std::uint64_t key) override;
     void on_connection_closed(const Connection& connection, const Failure& why) override;

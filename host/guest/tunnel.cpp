@@ -11,11 +11,6 @@ std::shared_ptr<sandbox::TunnelStream> TunnelEnd::handle(const std::shared_ptr<T
     return {end.get(), [end](sandbox::TunnelStream*) { end->close(); }};
 }
 
-void TunnelEnd::refuse(const Failure& why) {
-    broken_ = why;
-    finish(protocol::encode_end_failure(why));
-}
-
 sandbox::Async<std::string> TunnelEnd::read() {
     const auto self = shared_from_this();  // the consumer may let go while this waits
     while (received_.empty()) {

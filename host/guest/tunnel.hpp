@@ -23,7 +23,6 @@ class TunnelEnd final : public StreamHandler,
 
     // What a consumer holds: dropping the last copy closes the tunnel.
     static std::shared_ptr<sandbox::TunnelStream> handle(const std::shared_ptr<TunnelEnd>& end);
-    void refuse(const Failure& why);
 
     sandbox::Async<std::string> read() override;
     sandbox::Async<void> write(std::string bytes) override;
