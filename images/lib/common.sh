@@ -35,22 +35,23 @@ log_to() {
 # In a session of its own and waited for by the shell, so that a signal to the build ends it at once, and with
 # `pdeathsig`, so that it does not go on when the build is killed.
 run() {
-    local status=0
+    local status=0 begin
     printf '+ %s\n' "$*" >>"$LOG"
+    begin=$(stat -c %s "$LOG")
     setsid setpriv --pdeathsig TERM -- "$@" >>"$LOG" 2>&1 </dev/null &
     CHILD=$!
-    [ -z "$FOLLOW" ] || follow
+    [ -z "$FOLLOW" ] || follow "$begin"
     wait "$CHILD" || status=$?
     CHILD=""
     [ "$status" -eq 0 ] || explain_failure "$status" "$1"
 }
 
-# follow: while FOLLOW names an artefact, the steps that its tool writes to the log are progress lines too.
+# follow OFFSET: while FOLLOW names an artefact, the steps that its tool writes to the log are progress lines too.
 follow() {
     local steps shown=0 step
     while kill -0 "$CHILD" 2>/dev/null; do
         sleep 1
-        mapfile -t steps < <(sed -n 's/^I: \(.*\)\.\.\.$/\1/p' "$LOG")
+        mapfile -t steps < <(tail -c "+$(($1 + 1))" "$LOG" | sed -n 's/^I: \(.*\)\.\.\.$/\1/p')
         for step in "${steps[@]:$shown}"; do
             phase "$FOLLOW" "$step"
         done
