@@ -38,8 +38,9 @@ struct Message {
 // Lives on one io_context in one thread; the input thread only posts to it.
 class Loop {
   public:
-    Loop(asio::io_context& context, Socket socket, const TerminalPort& port)
-        : context_(context), websocket_(std::move(socket)), port_(port) {}
+    Loop(asio::io_context& context, Socket socket, const TerminalPort& port,
+         TerminalProgress& progress)
+        : context_(context), websocket_(std::move(socket)), port_(port), progress_(progress) {}
 
     Result<void> handshake(const Settings& settings, const std::string& target) {
         websocket_.set_option(
@@ -68,6 +69,7 @@ class Loop {
 
     TerminalEnd run() {
         if (port_.size) send_size();
+        if (!progress_.input.bytes().empty()) send(Message(true, progress_.input.bytes()));
         read();
         std::thread watcher([this] { watch(); });
         context_.run();
@@ -83,6 +85,7 @@ class Loop {
             const std::string_view bytes(static_cast<const char*>(incoming_.data().data()),
                                          incoming_.size());
             if (websocket_.got_binary()) {
+                progress_.output_offset += bytes.size();
                 port_.output(bytes);
             } else {
                 take_text(bytes);
@@ -175,6 +178,7 @@ class Loop {
             }
             std::string bytes(piece.data(), static_cast<std::size_t>(count));
             asio::post(context_, [this, bytes = std::move(bytes)]() mutable {
+                progress_.input.append(bytes);
                 send(Message(true, std::move(bytes)));
             });
         }
@@ -183,6 +187,7 @@ class Loop {
     asio::io_context& context_;
     websocket::stream<Socket> websocket_;
     const TerminalPort& port_;
+    TerminalProgress& progress_;
     beast::flat_buffer incoming_;
     std::deque<Message> outgoing_;
     Interrupt stop_, input_sent_;
@@ -192,7 +197,8 @@ class Loop {
 }  // namespace
 
 Result<TerminalEnd> run_terminal(const Settings& settings, const std::string& run,
-                                 const std::string& command, const TerminalPort& port) {
+                                 const std::string& command, const TerminalPort& port,
+                                 TerminalProgress& progress) {
     TRY(SocketStream stream, SocketStream::connect(settings.endpoint, settings.interrupt));
     asio::io_context context(1);
     const int family =
@@ -202,9 +208,11 @@ Result<TerminalEnd> run_terminal(const Settings& settings, const std::string& ru
     socket.assign(asio::generic::stream_protocol(family, 0), stream.release().release(), error);
     if (error) return fail(Kind::internal, "socket: " + error.message());
 
-    Loop loop(context, std::move(socket), port);
-    const std::string target =
-        "/v1/runs/" + encode_part(run) + "/commands/" + encode_part(command) + "/terminal";
+    Loop loop(context, std::move(socket), port, progress);
+    const std::string target = "/v1/runs/" + encode_part(run) + "/commands/" +
+                               encode_part(command) +
+                               "/terminal?outputFrom=" + std::to_string(progress.output_offset) +
+                               "&inputFrom=" + std::to_string(progress.input.start());
     TRY_VOID(loop.handshake(settings, target));
     return loop.run();
 }

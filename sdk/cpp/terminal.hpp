@@ -4,6 +4,7 @@
 
 #include "sdk/cpp/connection.hpp"
 #include "sdk/cpp/documents.hpp"
+#include "sdk/cpp/input_tail.hpp"
 
 #include <functional>
 #include <optional>
@@ -11,6 +12,13 @@
 #include <string_view>
 
 namespace sdk {
+
+// What must survive a connection, so that another one goes on where it stopped.
+struct TerminalProgress {
+    TerminalProgress() = default;
+    std::uint64_t output_offset = 0;
+    InputTail input;
+};
 
 struct TerminalPort {
     TerminalPort() = default;
@@ -30,6 +38,7 @@ struct TerminalEnd {
 // Blocks until the command has ended, the connection is lost (not a failure: exit_code is empty) or
 // `hang_up` is raised. Fails when the terminal cannot be opened.
 Result<TerminalEnd> run_terminal(const Settings& settings, const std::string& run,
-                                 const std::string& command, const TerminalPort& port);
+                                 const std::string& command, const TerminalPort& port,
+                                 TerminalProgress& progress);
 
 }  // namespace sdk

@@ -23,6 +23,14 @@ const std::vector<CommandSpec>& table() {
              "/usr/libexec/capsuled. "
              "Needs no running daemon. What follows -- is handed to it, for example --images DIR.",
          .run = run_doctor},
+        {.noun = "host",
+         .verb = "",
+         .positionals = {},
+         .rest = "",
+         .options = {},
+         .summary = "show what the running daemon runs machines with, and its limits",
+         .details = "",
+         .run = show_host},
 
         {.noun = "namespace",
          .verb = "create",

@@ -1,4 +1,4 @@
-// mt doctor and mt version.
+// mt doctor, host and version.
 
 #include "sdk/mt/context.hpp"
 #include "sdk/mt/handlers.hpp"
@@ -6,6 +6,8 @@
 
 #include <cstring>
 #include <unistd.h>
+
+#include <boost/json/serialize.hpp>
 
 namespace mt {
 
@@ -33,6 +35,35 @@ Result<int> run_doctor(Context& context) {
     argv.push_back(nullptr);
     ::execv(program.c_str(), argv.data());
     return fail(Failure::from_errno("start " + program, errno));
+}
+
+namespace {
+
+// "name: value" with one level of nesting as "name.member: value".
+void print_members(Context& context, const boost::json::object& object, const std::string& prefix) {
+    for (const auto& [name, value] : object) {
+        const std::string title = prefix + std::string(name);
+        if (const auto* members = value.if_object(); members != nullptr && prefix.empty()) {
+            print_members(context, *members, title + ".");
+        } else {
+            const auto* text = value.if_string();
+            context.print_foreign(
+                title + ": " +
+                (text != nullptr ? std::string(*text) : boost::json::serialize(value)) + "\n");
+        }
+    }
+}
+
+}  // namespace
+
+Result<int> show_host(Context& context) {
+    TRY(const auto host, context.client().host());
+    if (context.json()) {
+        context.print_json(host);
+    } else {
+        print_members(context, host, "");
+    }
+    return exit_success;
 }
 
 Result<int> run_version(Context& context) {

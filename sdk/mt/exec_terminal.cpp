@@ -75,12 +75,13 @@ Result<int> run_in_terminal(Context& context, const std::string& run, const std:
     sdk::Settings settings = context.settings();
     settings.interrupt = &trap.interrupt();
     sdk::Client client(settings);
+    sdk::TerminalProgress progress;
     std::optional<std::chrono::steady_clock::time_point> lost;
     for (;;) {
         Result<sdk::TerminalEnd> end;
         {
             const RawTerminal raw(with_input);
-            end = sdk::run_terminal(settings, run, command, port);
+            end = sdk::run_terminal(settings, run, command, port, progress);
         }
         if (end && end->exit_code) return *end->exit_code;
         if (end && end->hung_up) {

@@ -7,6 +7,7 @@
 namespace mt {
 
 Result<int> run_doctor(Context& context);
+Result<int> show_host(Context& context);
 Result<int> run_help(Context& context);
 Result<int> run_version(Context& context);
 Result<int> run_events(Context& context);

@@ -245,16 +245,23 @@ Result<int> run_events(Context& context) {
             continue;
         }
         last = event->id;
+        const auto data = protocol::parse_json(event->data);
+        const auto* details = data ? data->if_object() : nullptr;
         std::string line;
         if (context.json()) {
-            boost::json::object document;
-            document["id"] = event->id;
-            document["type"] = event->type;
-            const auto data = protocol::parse_json(event->data);
-            document["data"] = data ? *data : boost::json::value(event->data);
-            line = boost::json::serialize(document) + "\n";
-        } else {
+            line = (data ? boost::json::serialize(*data) : event->data) + "\n";
+        } else if (details == nullptr) {
             line = event->id + "  " + event->type + "  " + event->data + "\n";
+        } else {
+            line = event->id;
+            for (const char* name : {"at", "type", "namespace", "data"}) {
+                const auto* value = details->if_contains(name);
+                if (value == nullptr) continue;
+                line += "  ";
+                line += value->is_string() ? std::string(value->get_string())
+                                           : boost::json::serialize(*value);
+            }
+            line += "\n";
         }
         context.print_foreign(line);
     }
