@@ -1,10 +1,12 @@
 #pragma once
-// Server: the HTTP API on a Unix socket, optionally on TCP with bearer keys, and over connections that
-// come from inside a run. Boost.Beast parses, Service does. Wired in main.cpp.
+// Server: the HTTP API on a Unix socket, optionally on TCP with bearer keys, and over connections
+// that come from inside a run. Boost.Beast parses, Service does. Wired in main.cpp.
 //
-// Threading: the loop thread only, the one that owns the service; reading and writing files goes to the
-// worker pool. Service, pool and executor must outlive the server. Errors: start() says why a listener
-// cannot be opened; afterwards an error ends one connection and nothing else.
+// Threading: the loop thread only, the one that owns the service; reading and writing files goes to
+// the worker pool. Service, pool and executor must outlive the server. Errors: start() says why a
+// listener cannot be opened; afterwards an error ends one connection and nothing else.
+
+#include "host/sandbox/service.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -15,20 +17,19 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/thread_pool.hpp>
 
-#include "host/sandbox/service.hpp"
-
 namespace host::api {
 
 struct ServerOptions {
     ServerOptions() = default;
-    std::string socket_path;               // "/run/capsuled/api.sock"; "" = no Unix socket
-    std::string socket_group = "capsuled"; // where there is no such group: root's
-    std::string listen;                    // "127.0.0.1:7070", "[::1]:7070"; "" = no TCP
-    std::string vfs_root;                  // the folder that VFS folders live in
+    std::string socket_path;                // "/run/capsuled/api.sock"; "" = no Unix socket
+    std::string socket_group = "capsuled";  // where there is no such group: root's
+    std::string listen;                     // "127.0.0.1:7070", "[::1]:7070"; "" = no TCP
+    std::string vfs_root;                   // the folder that VFS folders live in
     std::chrono::milliseconds header_timeout = std::chrono::seconds(10);
-    std::chrono::milliseconds idle_timeout = std::chrono::seconds(60);  // between requests, within a body
+    std::chrono::milliseconds idle_timeout =
+        std::chrono::seconds(60);  // between requests, within a body
     std::size_t connections = 512;
-    std::size_t waiting = 256;             // long polls
+    std::size_t waiting = 256;  // long polls
 };
 
 class Server {

@@ -1,0 +1,32 @@
+#pragma once
+// Shared: what all connections of one server have in common. Loop thread only.
+
+#include "host/api/router.hpp"
+#include "host/api/server.hpp"
+#include "host/api/tasks.hpp"
+#include "host/sandbox/service.hpp"
+#include "host/storage/vfs_folders.hpp"
+
+#include <cstddef>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+namespace host::api {
+
+struct Shared {
+    Shared(boost::asio::any_io_executor loop_executor, boost::asio::thread_pool& worker_pool,
+           sandbox::Service& served, ServerOptions given);
+
+    boost::asio::any_io_executor loop;
+    boost::asio::thread_pool& workers;
+    sandbox::Service& service;
+    const ServerOptions options;
+    const storage::VfsFolders folders;
+    const Router router;
+    std::size_t connections = 0;
+    std::size_t waiting = 0;
+    Tasks tasks;  // work that outlives the request it came with
+};
+
+}  // namespace host::api
