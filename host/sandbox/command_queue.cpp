@@ -103,6 +103,11 @@ std::shared_ptr<LiveCommand> CommandQueue::find(const protocol::CommandId& id) c
     return found == held_.end() ? nullptr : *found;
 }
 
+void CommandQueue::wake_waiters() {
+    for (const Pointer& command : queued_) command->changed.wake_all();
+    for (const auto& [id, command] : running_) command->changed.wake_all();
+}
+
 void CommandQueue::dispatch() {
     while (guest_ && !stopped_ && !core_->closing && !queued_.empty() && blocking_ == 0 &&
            running_.size() < protocol::limits::commands_running) {
@@ -198,6 +203,7 @@ asio::awaitable<void> CommandQueue::commit(Pointer command, model::CommandRecord
 // Forgets an ended command unless something may still be wanted from the agent.
 void CommandQueue::settle_held(const Pointer& command) {
     if (!command->over() || command->record.output_open || command->followers > 0) return;
+    if (core_->closing) return;
     if (command->record.hold_output && !command->followed) {
         if (command->hold) return;
         command->hold =
@@ -217,7 +223,7 @@ void CommandQueue::forget(const Pointer& command) {
     const Pointer going = command;
     if (std::ranges::find(held_, going) == held_.end()) return;
     std::erase(held_, going);
-    if (!guest_ || stopped_) return;
+    if (!guest_ || stopped_ || core_->closing) return;
     spawn(core_->parts.executor, "forget",
           forget_in_agent(shared_from_this(), guest_, going->record.id));
 }

@@ -59,6 +59,9 @@ class CommandQueue : public std::enable_shared_from_this<CommandQueue> {
     // Everything open becomes Aborted.
     Result<void> abort_all(const std::string& why);
 
+    // The daemon goes: nobody is to wait any longer.
+    void wake_waiters();
+
     std::size_t open_commands() const { return queued_.size() + running_.size(); }
 
   private:

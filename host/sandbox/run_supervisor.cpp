@@ -157,6 +157,7 @@ void RunSupervisor::detach() {
     grace_.reset();
     virtiofsd_.clear();
     if (guest_) guest_->close();
+    commands_->wake_waiters();
     changed_.wake_all();
 }
 

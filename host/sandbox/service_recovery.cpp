@@ -21,26 +21,6 @@ constexpr auto second_look = 30s;
 
 }  // namespace
 
-std::string_view to_string(Accelerator accelerator) {
-    switch (accelerator) {
-        case Accelerator::tcg:
-            return "tcg";
-        case Accelerator::kvm:
-            return "kvm";
-    }
-    return "unknown";
-}
-
-std::string_view to_string(Transport transport) {
-    switch (transport) {
-        case Transport::serial:
-            return "serial";
-        case Transport::vsock:
-            return "vsock";
-    }
-    return "unknown";
-}
-
 ServiceImpl::ServiceImpl(Parts parts)
     : core_(std::make_shared<Core>(std::move(parts))), database_(core_->database) {}
 

@@ -178,12 +178,17 @@ Result<model::RunRecord> ServiceImpl::start(const Principal& principal, model::Q
     TRY_VOID(check_room(principal, capsule.definition));
     // Resolved now: a missing image is the caller's to hear, and a new one does not change this
     // run.
-    TRY(BootImage image, core_->parts.disks->image(capsule.definition.image));
+    auto image = core_->parts.disks->image(capsule.definition.image);
+    if (!image && image.error().kind() == protocol::Kind::not_found) {
+        return protocol::fail(protocol::Failure::with_code(
+            protocol::Kind::unavailable, "image-missing", image.error().message()));
+    }
+    if (!image) return protocol::fail(std::move(image).error());
     TRY(const model::RunRecord record, create_run(principal, capsule, key));
 
     const auto supervisor = std::make_shared<RunSupervisor>(core_, record);
     core_->live.emplace(record.id, supervisor);
-    supervisor->begin(std::move(image));
+    supervisor->begin(std::move(*image));
     return supervisor->record();
 }
 

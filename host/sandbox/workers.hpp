@@ -13,6 +13,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 namespace host::sandbox {
@@ -24,8 +25,8 @@ class Workers {
     virtual void post(std::function<void()> work) = 0;
 };
 
-// `threads` of our own; the destructor waits for what is running.
-std::unique_ptr<Workers> make_workers(std::size_t threads);
+// Over a pool that outlives it.
+std::unique_ptr<Workers> make_workers(boost::asio::thread_pool& pool);
 
 // Runs `work` on a worker and returns what it returned. Everything it needs goes in by value.
 template <typename Work>

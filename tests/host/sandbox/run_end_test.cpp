@@ -1,0 +1,273 @@
+#include "support/world.hpp"
+
+#include <gmock/gmock.h>
+
+namespace host::sandbox {
+namespace {
+
+using model::CommandStatus;
+using model::RunStatus;
+using ::testing::HasSubstr;
+
+class RunEnd : public ::testing::Test, public World {
+  protected:
+    RunEnd() {
+        start_daemon();
+        script = programs_succeed;
+        model::Definition definition;
+        definition.max_duration_ms = 300'000;
+        define("empty", definition);
+    }
+    std::size_t ended_events() {
+        std::size_t count = 0;
+        for (const auto& event : **call(service->events(Principal(), 0, {}))) {
+            count += event.type == "run.ended" ? 1u : 0u;
+        }
+        return count;
+    }
+};
+
+TEST_F(RunEnd, IsPublishedWhenTheMachineIsGone) {
+    const RunId id = start("empty");
+    settle();
+    auto stopped = call(service->terminate(Principal(), id));
+    ASSERT_TRUE(stopped && *stopped);
+    EXPECT_EQ((*stopped)->status, RunStatus::terminated);
+    EXPECT_TRUE((*stopped)->ended_at);
+    EXPECT_TRUE(agent(id)->settled);
+    EXPECT_TRUE(nothing_left());
+    EXPECT_EQ((*database.find_run(id))->status, RunStatus::terminated);
+}
+
+TEST_F(RunEnd, StoppingTwiceOrTwentyTimesIsNoErrorAndOneEnd) {
+    const RunId id = start("empty");
+    settle();
+    int answers = 0;
+    for (int i = 0; i < 20; ++i) {
+        boost::asio::co_spawn(*loop, service->terminate(Principal(), id),
+                              [&answers](std::exception_ptr, Result<model::RunRecord> record) {
+                                  if (record->status == RunStatus::terminated) ++answers;
+                              });
+    }
+    settle();
+    EXPECT_EQ(answers, 20);
+    EXPECT_EQ((*call(service->terminate(Principal(), id)))->status, RunStatus::terminated);
+    EXPECT_EQ(ended_events(), 1u);
+}
+
+TEST_F(RunEnd, AbortsWhatIsOpenAndRefusesWhatComesLater) {
+    const RunId id = start("empty");
+    settle();
+    const auto done = exec(id, "done");
+    settle();
+    agent(id)->finish(done.str(), "exited", 0, "kept");
+    settle();
+    const auto running = exec(id, "running");
+    const auto queued = exec(id, "queued");
+    settle();
+    call(service->terminate(Principal(), id));
+    for (const auto& command_id : {running, queued}) {
+        EXPECT_EQ(command(id, command_id).status, CommandStatus::aborted);
+        EXPECT_EQ(command(id, command_id).end_reason, model::EndReason::capsule_ended);
+        EXPECT_EQ(command(id, command_id).reason, "the capsule was stopped by the user");
+    }
+    EXPECT_EQ(command(id, done).output.window, "kept");
+    CommandRequest request;
+    request.command = "late";
+    EXPECT_EQ(service->exec(Principal(), id, request, "").error().code(), "run-ended");
+}
+
+TEST_F(RunEnd, KeepsAResultThatWasInTheAgentAlready) {
+    const RunId id = start("empty");
+    settle();
+    const auto one = exec(id, "one");
+    settle();
+    // Ended, and the news still on its way when the end comes.
+    agent(id)->commands.at(one.str()).report = report_of(one.str(), "exited", 7, "result");
+    call(service->terminate(Principal(), id));
+    EXPECT_EQ(command(id, one).status, CommandStatus::error);
+    EXPECT_EQ(command(id, one).exit_code, 7);
+    EXPECT_EQ(command(id, one).output.window, "result");
+}
+
+TEST_F(RunEnd, AtTheDeadlineARunningOneIsFinished) {
+    const RunId id = start("empty");
+    settle();
+    const auto one = exec(id, "sleep");
+    advance(299'999);
+    EXPECT_EQ(run(id).status, RunStatus::running);
+    advance(1);
+    EXPECT_EQ(run(id).status, RunStatus::finished);
+    EXPECT_EQ(run(id).failure_details, "reached its maxDuration of 00:05:00");
+    EXPECT_EQ(command(id, one).status, CommandStatus::aborted);
+    EXPECT_THAT(command(id, one).reason, HasSubstr("maxDuration of 00:05:00"));
+    EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(RunEnd, AtTheDeadlineAStartingOneIsAnErrorWithItsPhase) {
+    script = nullptr;
+    model::Definition definition;
+    definition.max_duration_ms = 300'000;
+    definition.packages = {"jq"};
+    define("slow", definition);
+    const RunId id = start("slow");
+    const auto waiting = exec(id, "echo");
+    advance(300'000);
+    EXPECT_EQ(run(id).status, RunStatus::error);
+    EXPECT_EQ(run(id).failure_details, "did not finish starting within 00:05:00 (phase packages)");
+    EXPECT_EQ(command(id, waiting).status, CommandStatus::aborted);
+    EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(RunEnd, TheAgentsOwnDeadlineIsLater) {
+    const RunId id = start("empty");
+    settle();
+    EXPECT_GT(agent(id)->configured->deadline_ms, 300'000u - 1);
+}
+
+TEST_F(RunEnd, ACommandKilledWithTheMachineIsAborted) {
+    const RunId id = start("empty");
+    settle();
+    const auto one = exec(id, "sleep");
+    settle();
+    // Power-off kills before the notice is handled.
+    agent(id)->finish(one.str(), "killed", 137);
+    settle();
+    protocol::PowerNotice notice;
+    notice.action = "poweroff";
+    agent(id)->connection->callbacks().power(notice);
+    settle();
+    EXPECT_EQ(run(id).status, RunStatus::error);
+    EXPECT_EQ(run(id).failure_details, "the machine was ended from inside (poweroff)");
+    EXPECT_EQ(command(id, one).status, CommandStatus::aborted);
+    EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(RunEnd, AMachineThatCrashesIsAnErrorAtOnce) {
+    const RunId id = start("empty");
+    settle();
+    MachineEvent event(id);
+    event.end = MachineEnd::crashed;
+    event.panicked = true;
+    hypervisor.machines.erase(id);
+    service->on_machine_event(event);
+    advance(200);
+    EXPECT_EQ(run(id).status, RunStatus::error);
+    EXPECT_THAT(run(id).failure_details, HasSubstr("crashed"));
+    EXPECT_FALSE(agent(id)->settled) << "nobody is there to be asked";
+    EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(RunEnd, ALostAgentIsAnError) {
+    const RunId id = start("empty");
+    settle();
+    agent(id)->connection->callbacks().lost(
+        protocol::Failure(protocol::Kind::unavailable, "no answer for 30 s"));
+    settle();
+    EXPECT_EQ(run(id).status, RunStatus::error);
+    EXPECT_THAT(run(id).failure_details, HasSubstr("no answer for 30 s"));
+    EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(RunEnd, AVirtiofsdThatDiesIsAnErrorUnlessTheMachineWentToo) {
+    model::QualifiedName name = capsule("data");
+    ASSERT_TRUE(*call(service->create_vfs(Principal(), name)));
+    model::Definition definition;
+    model::VfsMount mount;
+    mount.vfs = name;
+    mount.mount_name = "data";
+    definition.vfs.push_back(mount);
+    define("mounting", definition);
+    const RunId first = start("mounting");
+    settle();
+    ASSERT_EQ(watched.size(), 1u);
+    watched.begin()->second();
+    advance(1'000);
+    EXPECT_THAT(run(first).failure_details, HasSubstr("virtiofsd"));
+
+    watched.clear();
+    const RunId second = start("mounting");
+    settle();
+    watched.begin()->second();
+    MachineEvent event(second);
+    event.end = MachineEnd::shut_down;
+    service->on_machine_event(event);
+    advance(1'000);
+    EXPECT_EQ(run(second).failure_details, "the machine was shut down from inside");
+    EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(RunEnd, WithoutLibvirtTheRunIsEndingUntilItComesBack) {
+    const RunId id = start("empty");
+    settle();
+    hypervisor.away = true;
+    boost::asio::co_spawn(*loop, service->terminate(Principal(), id),
+                          [](std::exception_ptr, Result<model::RunRecord>) {});
+    advance(5'000);
+    EXPECT_EQ(run(id).status, RunStatus::running);
+    EXPECT_EQ(run(id).phase, model::RunPhase::ending);
+    hypervisor.away = false;
+    service->on_reconnect();
+    settle();
+    EXPECT_EQ(run(id).status, RunStatus::terminated);
+    EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(RunEnd, AfterAReconnectAMissingMachineIsAnError) {
+    const RunId id = start("empty");
+    const RunId other = start("empty");
+    settle();
+    hypervisor.machines.erase(id);
+    service->on_reconnect();
+    settle();
+    EXPECT_EQ(run(id).status, RunStatus::error);
+    EXPECT_EQ(run(id).failure_details, "the machine is gone");
+    EXPECT_EQ(run(other).status, RunStatus::running);
+}
+
+TEST_F(RunEnd, StoppedAtAnyStepOfTheStartItLeavesNothing) {
+    model::Definition definition;
+    definition.users = {"builder"};
+    definition.packages = {"jq"};
+    define("full", definition);
+    for (std::size_t step = 0; step < 60; ++step) {
+        const RunId id = start("full");
+        steps(step);
+        auto stopped = call(service->terminate(Principal(), id));
+        ASSERT_TRUE(stopped && *stopped) << step;
+        EXPECT_EQ((*stopped)->status, RunStatus::terminated) << step;
+        EXPECT_TRUE(nothing_left()) << step;
+    }
+}
+
+TEST_F(RunEnd, OldRunsAreForgotten) {
+    settings.ended_runs_kept = 2;
+    kill_daemon();
+    start_daemon();
+    std::vector<RunId> all;
+    for (int i = 0; i < 4; ++i) {
+        all.push_back(start("empty"));
+        settle();
+        call(service->terminate(Principal(), all.back()));
+    }
+    EXPECT_FALSE(service->run(Principal(), all.front()));
+    EXPECT_TRUE(service->run(Principal(), all.back()));
+}
+
+TEST_F(RunEnd, ClosingTheServiceLeavesRunsAlive) {
+    const RunId id = start("empty");
+    settle();
+    const auto one = exec(id, "sleep");
+    settle();
+    bool closed = false;
+    boost::asio::co_spawn(*loop, service->close(),
+                          [&closed](std::exception_ptr) { closed = true; });
+    settle();
+    EXPECT_TRUE(closed);
+    EXPECT_EQ(hypervisor.machines.size(), 1u);
+    EXPECT_EQ((*database.find_run(id))->status, RunStatus::running);
+    EXPECT_EQ((*database.find_command(id, one))->status, CommandStatus::running);
+}
+
+}  // namespace
+}  // namespace host::sandbox
