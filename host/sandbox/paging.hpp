@@ -9,6 +9,9 @@
 
 namespace host::sandbox {
 
+// Of a long poll; a client that wants longer asks again.
+inline constexpr auto longest_wait = std::chrono::seconds(60);
+
 // Opaque to clients: the number of the last row they have. invalid_argument for anything else.
 Result<std::optional<std::int64_t>> parse_cursor(const std::string& text);
 // Within what one answer may hold.

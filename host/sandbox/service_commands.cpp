@@ -18,7 +18,6 @@ namespace host::sandbox {
 
 namespace {
 
-constexpr auto longest_wait = std::chrono::seconds(60);
 // A killed process is reported gone after limits::kill_grace at the latest.
 constexpr auto kill_wait = protocol::limits::kill_grace + std::chrono::seconds(1);
 // The request travels as one control payload, in which escaping can make a byte six.

@@ -1,5 +1,6 @@
 // Events, keys, and what this host runs on.
 
+#include "host/sandbox/paging.hpp"
 #include "host/sandbox/refusals.hpp"
 #include "host/sandbox/service_impl.hpp"
 #include "protocol/base/duration.hpp"
@@ -11,7 +12,6 @@ namespace host::sandbox {
 
 namespace {
 
-constexpr auto longest_wait = std::chrono::seconds(60);
 constexpr std::size_t events_page = 500;
 constexpr std::size_t label_bytes = 200;
 

@@ -13,7 +13,6 @@ namespace host::sandbox {
 
 namespace {
 
-constexpr auto longest_wait = std::chrono::seconds(60);
 constexpr std::streamoff console_bytes = 256 << 10;
 
 std::string mebibytes(std::uint64_t bytes) {
