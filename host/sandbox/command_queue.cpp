@@ -2,6 +2,7 @@
 
 #include "host/sandbox/command_result.hpp"
 #include "host/sandbox/spawn.hpp"
+#include "protocol/base/name.hpp"
 
 #include <algorithm>
 
@@ -173,7 +174,7 @@ asio::awaitable<void> CommandQueue::run(std::shared_ptr<CommandQueue>, Pointer c
             co_return;
         }
         spdlog::warn("the agent refused a command run={} command={} error={}", run_.str(),
-                     command->record.id.str(), report.error().describe());
+                     command->record.id.str(), protocol::escape_foreign(report.error().describe()));
         apply_refusal(ended, report.error().message(), core_->clock.unix_ms());
     }
     co_await commit(command, std::move(ended));

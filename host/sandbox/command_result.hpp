@@ -32,6 +32,9 @@ void apply_refusal(model::CommandRecord& command, const std::string& why, model:
 void apply_abort(model::CommandRecord& command, const std::string& why, model::UnixMillis now);
 void apply_cancel(model::CommandRecord& command, model::UnixMillis now);
 
+// Of a Failure whose text holds what a recipe's command has printed: it is not logged.
+inline constexpr char startup_failed_code[] = "startup-failed";
+
 // "Startup command failed: <command and arguments> - <why>", as design says.
 std::string startup_failure(const model::StartupCommand& startup,
                             const protocol::CommandReport& report);

@@ -1,5 +1,6 @@
 // Starting, first half: from the row in the database to an agent that answers.
 
+#include "host/sandbox/command_result.hpp"
 #include "host/sandbox/run_supervisor.hpp"
 #include "host/sandbox/spawn.hpp"
 #include "protocol/base/name.hpp"
@@ -57,12 +58,13 @@ asio::awaitable<void> RunSupervisor::bring_up(Self, MachineState machine) {
     const TaskCount counted(*core_);
     auto done = co_await bring_up_steps(machine);
     if (!done) {
-        // Nothing to say where the step only failed because the run is ending.
-        if (!ending() && !core_->closing) {
-            spdlog::warn("run failed to start run={} error={}", record_.id.str(),
-                         protocol::escape_foreign(done.error().describe(), 1'000));
+        // What a recipe's command has printed is its user's, not the log's. Nothing happens where
+        // the step only failed because the run is ending.
+        if (done.error().code() == startup_failed_code) {
+            request_end(model::RunEvent::failed, done.error().message());
+        } else {
+            fail(done.error().describe());
         }
-        fail(done.error().describe());
     }
     bringing_up_ = false;
     changed_.wake_all();

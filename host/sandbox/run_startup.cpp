@@ -14,6 +14,15 @@ using model::RunEvent;
 using model::RunPhase;
 using model::RunStatus;
 
+namespace {
+
+protocol::Failure startup_failed(std::string details) {
+    return protocol::Failure::with_code(protocol::Kind::invalid_argument, startup_failed_code,
+                                        std::move(details));
+}
+
+}  // namespace
+
 Async<void> RunSupervisor::run_startup() {
     CO_TRY(startup_, core_->database.startup_commands(record_.id));
     if (startup_.empty()) co_return still_wanted();
@@ -73,8 +82,7 @@ Async<void> RunSupervisor::run_startup_command(std::size_t index) {
         refused.kind = "failedToStart";
         refused.code = 126;
         refused.message = report.error().message();
-        co_return protocol::fail(protocol::Kind::invalid_argument,
-                                 startup_failure(startup, refused));
+        co_return protocol::fail(startup_failed(startup_failure(startup, refused)));
     }
     const bool good = succeeded(*report);
     std::string failure = good ? "" : startup_failure(startup, *report);
@@ -91,7 +99,7 @@ Async<void> RunSupervisor::run_startup_command(std::size_t index) {
                       forgotten.error().describe());
     }
     if (good) co_return Result<void>();
-    co_return protocol::fail(protocol::Kind::invalid_argument, std::move(failure));
+    co_return protocol::fail(startup_failed(std::move(failure)));
 }
 
 asio::awaitable<void> RunSupervisor::run_in_background(Self, std::size_t index) {
@@ -102,7 +110,7 @@ asio::awaitable<void> RunSupervisor::run_in_background(Self, std::size_t index) 
     if (!ended) {
         const std::string failure = ended.error().message();
         if (record_.status == RunStatus::starting || record_.definition.auto_terminate) {
-            fail(failure);
+            request_end(RunEvent::failed, failure);
             co_return;
         }
         spdlog::info("startup command failed after the start run={}", record_.id.str());

@@ -80,8 +80,7 @@ void RunSupervisor::request_end(RunEvent event, std::string details) {
     record_.pending_status = *status;
     record_.failure_details = std::move(details);
     record_.phase = RunPhase::ending;
-    spdlog::info("run is ending run={} status={} details={}", record_.id.str(), to_string(*status),
-                 protocol::escape_foreign(record_.failure_details));
+    spdlog::info("run is ending run={} status={}", record_.id.str(), to_string(*status));
     // publish() stores it again and waits until the database takes it; what a crash in between
     // would lose is only why the run ended, since its machine is gone or its deadline over then
     // too.
@@ -95,6 +94,13 @@ void RunSupervisor::request_end(RunEvent event, std::string details) {
     if (recovering_ || ended_) return;
     ended_ = true;
     spawn(core_->parts.executor, "run end", end(shared_from_this()));
+}
+
+void RunSupervisor::fail(std::string details) {
+    if (ending() || core_->closing) return;
+    spdlog::warn("run failed run={} reason={}", record_.id.str(),
+                 protocol::escape_foreign(details, 1'000));
+    request_end(RunEvent::failed, std::move(details));
 }
 
 void RunSupervisor::stop(const std::string& who) {

@@ -54,7 +54,8 @@ class RunSupervisor : public std::enable_shared_from_this<RunSupervisor> {
 
     // ---- run_supervisor.cpp ----
     void request_end(model::RunEvent event, std::string details);
-    void fail(std::string details) { request_end(model::RunEvent::failed, std::move(details)); }
+    // Logs the details too: not for what a recipe's command has printed.
+    void fail(std::string details);
     // For causes that a better reason may follow.
     void fail_after(std::chrono::milliseconds delay, std::string details);
     Result<void> store(std::string_view event);
