@@ -27,10 +27,6 @@ bool same(const PackageSource& a, const PackageSource& b) {
     return a.scheme == b.scheme && a.host == b.host && a.port == b.port && a.path == b.path;
 }
 
-std::string url(const PackageSource& source) {
-    return source.scheme + "://" + source.host + ":" + std::to_string(source.port) + source.path;
-}
-
 }  // namespace
 
 Result<std::vector<PackageSource>> sources_of_manifest(const std::string& path) {

@@ -9,25 +9,9 @@ namespace {
 constexpr std::uint16_t http_port = 80;
 constexpr std::uint16_t https_port = 443;
 
-char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-std::string lower(std::string_view text) {
-    std::string out(text);
-    std::transform(out.begin(), out.end(), out.begin(), [](char c) { return lower(c); });
-    return out;
-}
-
-std::string url(const PackageSource& source) {
-    const bool usual = source.port == (source.scheme == "https" ? https_port : http_port);
-    return source.scheme + "://" + source.host + (usual ? "" : ":" + std::to_string(source.port)) +
-           source.path;
-}
-
 // A path that a server could understand as another one than it reads as.
 bool is_plain_path(std::string_view path) {
-    const std::string text = lower(path);
+    const std::string text = lower_case(path);
     if (text.find('?') != std::string::npos || text.find('\\') != std::string::npos) return false;
     for (const std::string_view hidden : {"%2e", "%2f", "%5c", "%00"}) {
         if (text.find(hidden) != std::string::npos) return false;
@@ -98,12 +82,18 @@ Verdict refuse_packages(const Policy& policy, const Target& target) {
 
 }  // namespace
 
+std::string url(const PackageSource& source) {
+    const bool usual = source.port == (source.scheme == "https" ? https_port : http_port);
+    return source.scheme + "://" + source.host + (usual ? "" : ":" + std::to_string(source.port)) +
+           source.path;
+}
+
 bool is_web_port(std::uint16_t port) {
     return port == http_port || port == https_port;
 }
 
 bool matches_host(std::string_view pattern, std::string_view host) {
-    const std::string wanted = lower(pattern);
+    const std::string wanted = lower_case(pattern);
     if (!wanted.starts_with("*.")) return wanted == host;
     const std::string_view suffix = std::string_view(wanted).substr(1);  // ".example.org"
     return host.size() > suffix.size() && host.ends_with(suffix);
@@ -139,7 +129,7 @@ Verdict judge(const Policy& policy, const Target& target) {
 Result<PackageSource> parse_source(std::string_view text) {
     PackageSource source;
     const auto colon = text.find("://");
-    source.scheme = lower(text.substr(0, colon));
+    source.scheme = lower_case(text.substr(0, colon));
     if (colon == std::string_view::npos || (source.scheme != "http" && source.scheme != "https")) {
         return protocol::fail(protocol::Kind::invalid_argument,
                               "a package source starts with http:// or https://");

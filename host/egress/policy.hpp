@@ -49,7 +49,8 @@ bool matches_host(std::string_view pattern, std::string_view host);
 
 bool is_web_port(std::uint16_t port);
 
-// "http://host[:port]/path", as operators write it.
+std::string url(const PackageSource& source);
+// The reverse: "http://host[:port]/path", as operators write it.
 Result<PackageSource> parse_source(std::string_view url);
 
 }  // namespace host::egress

@@ -19,16 +19,6 @@ constexpr std::size_t longest_label = 63;
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
-char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-std::string lower(std::string_view text) {
-    std::string out(text);
-    std::transform(out.begin(), out.end(), out.begin(), [](char c) { return lower(c); });
-    return out;
-}
-
 tl::unexpected<protocol::Failure> bad(std::string what) {
     return fail(Kind::invalid_argument, std::move(what));
 }
@@ -87,7 +77,7 @@ Result<void> parse_authority(std::string_view text, std::uint16_t default_port, 
         has_port = colon != std::string_view::npos;
         host = text.substr(0, colon);
         if (has_port) port = text.substr(colon + 1);
-        target.host = lower(host);
+        target.host = lower_case(host);
         if (target.host.ends_with('.')) target.host.pop_back();
         const auto address = boost::asio::ip::make_address_v4(target.host, error);
         target.is_address = !error && address.to_string() == target.host;
@@ -106,6 +96,14 @@ Result<void> parse_authority(std::string_view text, std::uint16_t default_port, 
 }
 
 }  // namespace
+
+std::string lower_case(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return out;
+}
 
 std::string Target::authority() const {
     const bool v6 = host.find(':') != std::string::npos;
@@ -136,8 +134,8 @@ Result<Target> parse_target(std::string_view method, std::string_view text) {
     }
     target.form = Target::Form::absolute;
     constexpr std::string_view scheme = "http://";
-    if (lower(text.substr(0, scheme.size())) != scheme) {
-        if (lower(text.substr(0, 8)) == "https://") {
+    if (lower_case(text.substr(0, scheme.size())) != scheme) {
+        if (lower_case(text.substr(0, 8)) == "https://") {
             return bad("https goes through CONNECT, so that only the two ends can read it");
         }
         return bad("this is a proxy: it needs the whole address, http://host/path");

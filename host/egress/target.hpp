@@ -29,6 +29,9 @@ struct Target {
 // invalid_argument with a text for the person behind the request.
 Result<Target> parse_target(std::string_view method, std::string_view text);
 
+// ASCII letters; names on the wire have no others.
+std::string lower_case(std::string_view text);
+
 // A lower-case DNS name, or nothing that a resolver could take for an address ("127.1",
 // "0x7f000001").
 bool is_host_name(std::string_view text);

@@ -44,8 +44,7 @@ Result<void> CommandRun::on_end(Result<boost::json::value> answer) {
     }
     const auto* object = answer->if_object();
     if (object != nullptr && object->contains("id")) return take(*answer);
-    if (!result)
-        return protocol::fail(Kind::protocol_violation, "a command ended without its report");
+    if (!result) return violation("a command ended without its report");
     return {};
 }
 

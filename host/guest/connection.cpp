@@ -16,10 +16,6 @@ using sandbox::TunnelKind;
 
 namespace {
 
-tl::unexpected<Failure> violation(std::string what) {
-    return protocol::fail(Kind::protocol_violation, std::move(what));
-}
-
 // {"ok": {...}} or {"failure": {...}}. The outer failure is a broken rule, the inner one the
 // answer.
 Result<Result<boost::json::value>> parse_end(const std::string& payload) {

@@ -1,5 +1,6 @@
 #include "host/guest/output_follower.hpp"
 
+#include "host/guest/report_check.hpp"
 #include "protocol/wire/json_codec.hpp"
 #include "protocol/wire/operations.hpp"
 
@@ -14,10 +15,6 @@ namespace {
 
 bool is_output(Channel channel) {
     return channel == Channel::output || channel == Channel::error;
-}
-
-tl::unexpected<Failure> violation(std::string what) {
-    return protocol::fail(Kind::protocol_violation, std::move(what));
 }
 
 // A command that has printed this much has run for centuries; offsets beyond are lies and could

@@ -71,10 +71,6 @@ bool is_end(std::string_view kind) {
     return std::find(ends.begin(), ends.end(), kind) != ends.end();
 }
 
-tl::unexpected<Failure> violation(std::string what) {
-    return protocol::fail(Kind::protocol_violation, std::move(what));
-}
-
 }  // namespace
 
 Result<protocol::CommandReport> check_report(protocol::CommandReport report, const std::string& id,

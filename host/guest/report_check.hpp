@@ -13,6 +13,11 @@ namespace host::guest {
 using protocol::Failure;
 using protocol::Result;
 
+// A rule that no honest agent breaks.
+inline tl::unexpected<Failure> violation(std::string what) {
+    return protocol::fail(protocol::Kind::protocol_violation, std::move(what));
+}
+
 // Longest text of a guest (message, software name) that is passed on, in bytes.
 inline constexpr std::size_t guest_text_bytes = 4'096;
 

@@ -1,5 +1,6 @@
 #include "host/guest/tunnel.hpp"
 
+#include "host/guest/report_check.hpp"
 #include "protocol/wire/json_codec.hpp"
 
 namespace host::guest {
@@ -82,8 +83,7 @@ void TunnelEnd::finish(std::string payload) {
 
 Result<void> TunnelEnd::on_data(Channel channel, std::string bytes, bool last) {
     if (channel != Channel::input) {
-        return protocol::fail(Kind::protocol_violation,
-                              "tunnel data on a channel that it does not have");
+        return violation("tunnel data on a channel that it does not have");
     }
     if (received_.empty() ||
         received_.back().size() + bytes.size() > protocol::limits::data_payload_bytes) {
