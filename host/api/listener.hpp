@@ -3,6 +3,7 @@
 // close-on-exec at birth, which Asio's own acceptor does not do.
 
 #include "host/sandbox/guest.hpp"
+#include "protocol/base/unique_fd.hpp"
 
 #include <cstdint>
 #include <functional>
