@@ -137,6 +137,10 @@ Result<void> complete_root(const char* folder) {
     }
     ::mkdir("/dev/pts", 0755);
     ::mkdir("/dev/shm", 01777);
+    // devtmpfs leaves these to user space; without them `echo > /dev/stderr` would try to make a file.
+    [[maybe_unused]] const int links =
+        ::symlink("/proc/self/fd", "/dev/fd") + ::symlink("/proc/self/fd/0", "/dev/stdin") +
+        ::symlink("/proc/self/fd/1", "/dev/stdout") + ::symlink("/proc/self/fd/2", "/dev/stderr");
     TRY_VOID(mount_at("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "gid=5,mode=620,ptmxmode=666"));
     TRY_VOID(mount_at("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777"));
     for (const char* name : {"/dev", "/proc", "/sys"}) {

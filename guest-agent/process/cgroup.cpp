@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -105,9 +104,8 @@ class Cgroups final : public ProcessGroups {
 
     Result<void> limit(std::uint64_t memory_max, std::uint32_t pids_max) override {
         if (memory_max == 0) {
-            struct sysinfo machine {};
-            ::sysinfo(&machine);
-            memory_max = memory_for_commands(std::uint64_t{machine.totalram} * machine.mem_unit);
+            TRY(const std::string meminfo, read_small_file("/proc/meminfo"));
+            memory_max = memory_for_commands(meminfo);
         }
         TRY_VOID(write_kernel_file(path_ + "/memory.max", std::to_string(memory_max)));
         return write_kernel_file(path_ + "/pids.max", std::to_string(pids_max));
@@ -131,10 +129,22 @@ void enable(const std::string& path, std::initializer_list<std::string_view> con
 
 }  // namespace
 
-std::uint64_t memory_for_commands(std::uint64_t total) {
-    constexpr std::uint64_t smallest_reserve = 48u << 20;
+std::uint64_t memory_for_commands(std::string_view meminfo) {
+    constexpr std::uint64_t kib = 1'024;
+    constexpr std::uint64_t smallest_reserve = 32u << 20;
+    const auto after = [&](std::string_view key) {
+        const auto at = meminfo.find(key);
+        if (at == std::string_view::npos) return std::uint64_t{0};
+        const auto digit = meminfo.find_first_of("0123456789", at + key.size());
+        if (digit == std::string_view::npos) return std::uint64_t{0};
+        return number_after(meminfo.substr(digit), "").value_or(0) * kib;
+    };
+    const std::uint64_t total = after("MemTotal:");
+    const std::uint64_t available = after("MemAvailable:");
+    // Of what is available, not of the total: a full commands/ must not take the kernel's last pages, or
+    // everything stalls in reclaim, the agent included.
     const std::uint64_t reserve = std::max(smallest_reserve, total / 16);
-    return std::max(total / 2, total > reserve ? total - reserve : 0);
+    return std::max(total / 2, available > reserve ? available - reserve : 0);
 }
 
 Result<std::unique_ptr<ProcessGroups>> open_cgroups(const std::string& root) {

@@ -3,6 +3,8 @@
 // whole when memory runs out. The agent stays in the root group, outside all limits.
 // Source: kernel documentation, admin-guide/cgroup-v2.
 
+#include <string_view>
+
 #include "guest-agent/process/process_group.hpp"
 
 namespace guest_agent {
@@ -11,8 +13,9 @@ namespace guest_agent {
 // the kernel lacks are done without. io when no groups can be made at all.
 protocol::Result<std::unique_ptr<ProcessGroups>> open_cgroups(const std::string& root);
 
-// The part of the machine's memory that commands may use when the host does not say: the rest is for
-// the kernel and the agent, which keeps windows and rings of outputs.
-std::uint64_t memory_for_commands(std::uint64_t total);
+// The part of the machine's memory that commands may use when the host does not say, from the text of
+// /proc/meminfo: what is left now, less a reserve for the kernel and for the agent, which keeps windows and
+// rings of outputs. 0 when the text cannot be read. Pure.
+std::uint64_t memory_for_commands(std::string_view meminfo);
 
 }  // namespace guest_agent

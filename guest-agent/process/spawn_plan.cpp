@@ -74,12 +74,14 @@ std::string_view base_name(std::string_view path) { return path.substr(path.rfin
 
 void plan_shell(SpawnPlan& plan, const Account& account, std::string text,
                 const std::vector<std::string>& arguments) {
-    // argv[0] = "-bash" makes a login shell; "-bash" again is $0, which the shell's own messages begin
-    // with ("-bash: line 1: ..."), so arguments start at $1.
-    const std::string name = "-" + std::string(base_name(account.shell));
+    // $0 is what the shell's own messages begin with ("-bash: line 1: ..."), and arguments start at $1. The
+    // environment of a login is given here, so the shell is not told to be a login shell: reading
+    // /etc/profile and ~/.profile costs more than the shell itself (it doubles the time of `true`), and a
+    // broken ~/.profile would break every command.
+    const std::string name(base_name(account.shell));
     plan.programs = {account.shell};
     plan.program_name = account.shell;
-    plan.arguments = {name, "-c", std::move(text), name};
+    plan.arguments = {name, "-c", std::move(text), "-" + name};
     plan.arguments.insert(plan.arguments.end(), arguments.begin(), arguments.end());
 }
 

@@ -1,0 +1,156 @@
+// Live output: followers, offsets, holding a command back.
+
+#include <gmock/gmock.h>
+
+#include "protocol/wire/limits.hpp"
+#include "tests/guest-agent/agent_fixture.hpp"
+
+namespace guest_agent {
+namespace {
+
+using protocol::Channel;
+using testing::IsNull;
+using testing::NotNull;
+namespace operation = protocol::operation;
+namespace limits = protocol::limits;
+
+class Follow : public AgentFixture {
+  protected:
+    protocol::StreamId follow(const std::string& id, bool lossless, std::uint64_t from = 0) {
+        protocol::CommandFollow request;
+        request.id = id;
+        request.lossless = lossless;
+        request.output_from = from;
+        return open(operation::command_follow, request);
+    }
+    std::size_t received(protocol::StreamId stream) {
+        return host().log(stream).data[Channel::output].size();
+    }
+};
+
+// 4 MB, more than ring, window and pipe together.
+constexpr char big[] = "head -c 4000000 /dev/zero | tr '\\0' x; echo end >&2";
+
+TEST_F(Follow, SendsBothOutputsThenExitedThenTheEnd) {
+    const auto request = shell("echo out; echo err >&2");
+    start(request);
+    const auto stream = follow(request.id, true);
+    ASSERT_TRUE(answer<protocol::Done>(stream));
+    auto& log = host().log(stream);
+    EXPECT_EQ(log.data[Channel::output], "out\n");
+    EXPECT_EQ(log.data[Channel::error], "err\n");
+    EXPECT_TRUE(log.closed[Channel::output]);
+    EXPECT_TRUE(log.closed[Channel::error]);
+    EXPECT_THAT(log.event("exited"), NotNull());
+}
+
+TEST_F(Follow, LosslessLosesNothing) {
+    auto request = shell(big);
+    request.hold_output = true;
+    const auto command = start(request);
+    const auto stream = follow(request.id, true);
+    ASSERT_TRUE(answer<protocol::Done>(stream));
+    EXPECT_EQ(received(stream), 4'000'000U);
+    EXPECT_EQ(host().log(stream).data[Channel::error], "end\n");
+    EXPECT_THAT(host().log(stream).event("gap"), IsNull());
+    const auto report = exited(command);
+    EXPECT_EQ(report.output.characters, 4'000'000U);
+    EXPECT_EQ(report.output.window, std::string(limits::output_window_characters, 'x'));
+}
+
+TEST_F(Follow, LosslessHoldsTheCommandBackWithoutCredit) {
+    host().give_credit = false;
+    const auto request = shell(big);
+    const auto command = start(request);
+    const auto stream = follow(request.id, true);
+    until([&] { return received(stream) == limits::window_bytes; });
+    // The command cannot end: window, ring and pipe hold less than it wants to write.
+    for (int turn = 0; turn < 20; ++turn) loop_.run_one_for(std::chrono::milliseconds(10));
+    EXPECT_THAT(host().log(command).event("exited"), IsNull());
+    host().give_credit = true;
+    host().link->session().consumed(stream, Channel::output, limits::window_bytes);
+    host().link->flush();
+    ASSERT_TRUE(answer<protocol::Done>(stream));
+    EXPECT_EQ(received(stream), 4'000'000U);
+    EXPECT_THAT(host().log(stream).event("gap"), IsNull());
+}
+
+TEST_F(Follow, HoldOutputWaitsForTheFollower) {
+    auto request = shell(big);
+    request.hold_output = true;
+    const auto command = start(request);
+    until([&] { return host().log(command).event("started") != nullptr; });
+    for (int turn = 0; turn < 20; ++turn) loop_.run_one_for(std::chrono::milliseconds(10));
+    EXPECT_THAT(host().log(command).event("exited"), IsNull());
+    ASSERT_TRUE(answer<protocol::Done>(follow(request.id, true)));
+}
+
+TEST_F(Follow, OtherFollowersGetAGapInsteadOfHolding) {
+    const auto request = shell(big);
+    const auto report = run(request);
+    EXPECT_EQ(report.output.bytes, 4'000'000U);
+    const auto stream = follow(request.id, false);
+    ASSERT_TRUE(answer<protocol::Done>(stream));
+    const auto* gap = host().log(stream).event("gap");
+    ASSERT_THAT(gap, NotNull());
+    EXPECT_EQ(gap->at("from").to_number<std::uint64_t>(), 0U);
+    EXPECT_EQ(gap->at("to").to_number<std::uint64_t>() + received(stream), 4'000'000U);
+    EXPECT_GE(received(stream), limits::follow_ring_bytes);
+}
+
+TEST_F(Follow, StartsAtTheGivenOffset) {
+    const auto request = shell("printf 0123456789");
+    run(request);
+    const auto stream = follow(request.id, false, 4);
+    ASSERT_TRUE(answer<protocol::Done>(stream));
+    EXPECT_EQ(host().log(stream).data[Channel::output], "456789");
+    EXPECT_FALSE(answer<protocol::Done>(follow(request.id, false, 11)));
+}
+
+TEST_F(Follow, LosslessGoesOnAfterALostLinkWithoutAGap) {
+    host().give_credit = false;
+    const auto request = shell(big);
+    start(request);
+    auto stream = follow(request.id, true);
+    until([&] { return received(stream) == limits::window_bytes; });
+    disconnect();
+    for (int turn = 0; turn < 20; ++turn) loop_.run_one_for(std::chrono::milliseconds(10));
+    connect();
+    // Nothing of the last window had been taken.
+    stream = follow(request.id, true, 0);
+    ASSERT_TRUE(answer<protocol::Done>(stream));
+    EXPECT_EQ(received(stream), 4'000'000U);
+    EXPECT_THAT(host().log(stream).event("gap"), IsNull());
+}
+
+TEST_F(Follow, SendsLateOutputAfterExited) {
+    const auto request = shell("sh", {"-c", "(sleep 0.6; echo late) & echo started"});
+    exited(start(request));
+    const auto stream = follow(request.id, true);
+    auto& log = host().log(stream);
+    until([&] { return log.event("exited") != nullptr; });
+    EXPECT_EQ(log.data[Channel::output], "started\n");
+    ASSERT_TRUE(answer<protocol::Done>(stream));
+    EXPECT_EQ(log.data[Channel::output], "started\nlate\n");
+}
+
+TEST_F(Follow, ForgottenCommandsChildrenDoNotDieOfABrokenPipe) {
+    const auto request = shell("sh", {"-c", "(sleep 0.3; echo late && echo alive > $HOME/alive) & true"});
+    const auto report = run(request);
+    EXPECT_TRUE(report.output_open);
+    ASSERT_TRUE(call(operation::command_forget, reference(request.id)));
+    EXPECT_EQ(run("while [ ! -e $HOME/alive ]; do sleep 0.05; done; cat $HOME/alive").output.window,
+              "alive\n");
+}
+
+TEST_F(Follow, FloodDoesNotStarveOthers) {
+    auto flood = shell("head -c 300000000 /dev/zero");
+    const auto stream = start(flood);
+    until([&] { return host().log(stream).event("started") != nullptr; });
+    // Answered in between, not after it.
+    EXPECT_EQ(run("echo hi").output.window, "hi\n");
+    EXPECT_EQ(exited(stream).output.bytes, 300'000'000U);
+}
+
+}  // namespace
+}  // namespace guest_agent
