@@ -46,7 +46,7 @@ for tier in "${tiers[@]}"; do
 done
 
 "$root/scripts/install-dependencies.sh" --tests
-configure_and_build "$build"
+configure_and_build "$build" release
 for tier in "${tiers[@]}"; do
     "run_$tier"
 done

@@ -14,11 +14,11 @@ namespace {
 bool is_lower(char c) {
     return c >= 'a' && c <= 'z';
 }
-bool is_digit(char c) {
+bool is_decimal(char c) {
     return c >= '0' && c <= '9';
 }
 bool is_lower_or_digit(char c) {
-    return is_lower(c) || is_digit(c);
+    return is_lower(c) || is_decimal(c);
 }
 
 // Debian's base-passwd (users and groups), what the essential packages add, and ours. useradd
@@ -54,7 +54,7 @@ bool is_host_name(std::string_view text) {
         const std::string_view label = text.substr(0, dot);
         if (!is_label(label)) return false;
         if (dot == std::string_view::npos)
-            return !std::all_of(label.begin(), label.end(), is_digit);
+            return !std::all_of(label.begin(), label.end(), is_decimal);
         text.remove_prefix(dot + 1);
     }
 }
@@ -127,7 +127,7 @@ Objection check_variable_name(std::string_view text) {
     const auto is_word = [](char c) {
         return is_lower_or_digit(c) || (c >= 'A' && c <= 'Z') || c == '_';
     };
-    if (text.size() <= 255 && !text.empty() && !is_digit(text.front()) &&
+    if (text.size() <= 255 && !text.empty() && !is_decimal(text.front()) &&
         std::ranges::all_of(text, is_word)) {
         return std::nullopt;
     }
@@ -158,7 +158,7 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
         return std::nullopt;
     }
     text.remove_suffix(1);
-    if (!std::ranges::all_of(text, is_digit) || text.size() > 9) return std::nullopt;
+    if (!std::ranges::all_of(text, is_decimal) || text.size() > 9) return std::nullopt;
     std::uint64_t number = 0;
     std::from_chars(text.data(), text.data() + text.size(), number);
     return number << shift;

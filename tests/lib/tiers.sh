@@ -24,7 +24,7 @@ count_closing_line() {
 
 configure_and_build() {
     say "building into $1"
-    cmake -S "$root" -B "$1" -G Ninja -DCMAKE_BUILD_TYPE=Release -DWARNINGS_AS_ERRORS=ON "${@:2}" > "$1.configure.log" 2>&1 ||
+    cmake -S "$root" --preset "$2" -B "$1" -DWARNINGS_AS_ERRORS=ON > "$1.configure.log" 2>&1 ||
         { cat "$1.configure.log"; exit 1; }
     cmake --build "$1" 2>&1 | grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking|Generating)' || true
     cmake --build "$1" > /dev/null || exit 1
@@ -43,7 +43,7 @@ run_unit() {
     ctest_counts "$build"
     if [ "$sanitize" = yes ]; then
         say "tier unit under ASan and UBSan (g++)"
-        configure_and_build "$build-sanitize" -DCMAKE_BUILD_TYPE=Debug -DSANITIZE=address,undefined
+        configure_and_build "$build-sanitize" sanitize
         ctest_counts "$build-sanitize"
     fi
 }
