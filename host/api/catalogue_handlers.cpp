@@ -36,8 +36,6 @@ struct DeployBody {
 };
 BOOST_DESCRIBE_STRUCT(DeployBody, (), (files))
 
-constexpr auto write_record = [](const auto& record) { return to_json(record); };
-
 Result<std::string> checked_name(std::string name) {
     if (protocol::is_valid_name(name)) return name;
     return fail(Failure::with_code(Kind::invalid_argument, "invalid-name",
@@ -51,7 +49,7 @@ Result<std::string> checked_name(std::string name) {
 
 Answering list_namespaces(Exchange& exchange) {
     CO_TRY(const auto records, exchange.service().namespaces(exchange.principal()));
-    co_return Response::json(200, json_list(records, write_record));
+    co_return Response::json(200, json_list(records, record_json));
 }
 
 Answering create_namespace(Exchange& exchange) {
@@ -75,7 +73,7 @@ Answering delete_namespace(Exchange& exchange) {
 Answering list_vfs(Exchange& exchange) {
     CO_TRY(const auto space, exchange.name("ns"));
     CO_TRY(const auto records, exchange.service().vfs_list(exchange.principal(), space));
-    co_return Response::json(200, json_list(records, write_record));
+    co_return Response::json(200, json_list(records, record_json));
 }
 
 Answering create_vfs(Exchange& exchange) {
@@ -108,7 +106,7 @@ Answering delete_vfs(Exchange& exchange) {
 Answering list_secrets(Exchange& exchange) {
     CO_TRY(const auto space, exchange.name("ns"));
     CO_TRY(const auto records, exchange.service().secrets(exchange.principal(), space));
-    co_return Response::json(200, json_list(records, write_record));
+    co_return Response::json(200, json_list(records, record_json));
 }
 
 Answering put_secret(Exchange& exchange) {

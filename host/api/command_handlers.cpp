@@ -62,7 +62,7 @@ Answering send_command(Exchange& exchange) {
     if (parsed.input_text && !model::is_terminal(record.status)) {
         auto task = feed(service, exchange.principal(), CommandIds(run, record.id),
                          std::move(*parsed.input_text));
-        exchange.shared().tasks.spawn(std::move(task));
+        exchange.shared().background.spawn(std::move(task));
     }
     co_return Response::json(201, to_json(record, Outputs::with));
 }
@@ -86,7 +86,7 @@ Answering get_command(Exchange& exchange) {
         if (!record) co_return fail(record.error());
         co_return Response::json(200, to_json(*record, Outputs::with));
     }
-    CO_TRY(const auto ticket, WaitingTicket::take(exchange.shared()));
+    CO_TRY(const auto ticket, WaitingTicket::take(exchange));
     auto waiting =
         exchange.service().wait_command(exchange.principal(), ids.run, ids.command, limit);
     auto record = co_await exchange.while_connected(std::move(waiting));

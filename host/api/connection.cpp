@@ -138,7 +138,10 @@ asio::awaitable<Response> Connection::handle(const RequestHead& head) {
 
     const bool open_route = match.route && match.route->key == Route::Key::open;
     auto principal = identify(head, open_route);
-    if (!principal) co_return problem(principal.error());
+    if (!principal) {
+        closing_ = true;  // whoever has no key shall not keep a connection either
+        co_return problem(principal.error());
+    }
     if (!target) co_return problem(target.error());
     if (!match.route && match.allowed.empty()) {
         co_return problem("not-found", "there is nothing at this path");
@@ -150,7 +153,9 @@ asio::awaitable<Response> Connection::handle(const RequestHead& head) {
     }
     const Route& route = *match.route;
     for (const auto& [name, value] : target->query) {
-        const auto same = [&](const Parameter& parameter) { return parameter.name == name; };
+        const auto same = [&](const Parameter& parameter) {
+            return parameter.in == Parameter::In::query && parameter.name == name;
+        };
         if (std::ranges::any_of(route.parameters, same)) continue;
         co_return problem(
             "unknown-member",

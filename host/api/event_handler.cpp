@@ -41,7 +41,7 @@ std::string write_event(const model::EventRecord& record) {
 
 Answering follow_events(Exchange& exchange) {
     CO_TRY(std::uint64_t after, first_event(exchange));
-    CO_TRY(const auto ticket, WaitingTicket::take(exchange.shared()));
+    CO_TRY(const auto ticket, WaitingTicket::take(exchange));
     Fields fields;
     fields.emplace_back("Content-Type", "text/event-stream");
     const auto begun = co_await exchange.begin(200, std::move(fields), std::nullopt);

@@ -42,8 +42,7 @@ Answering get_host(Exchange& exchange) {
 
 Answering list_keys(Exchange& exchange) {
     CO_TRY(const auto records, exchange.service().keys(exchange.principal()));
-    co_return Response::json(
-        200, json_list(records, [](const auto& record) { return to_json(record); }));
+    co_return Response::json(200, json_list(records, record_json));
 }
 
 Answering create_key(Exchange& exchange) {

@@ -35,6 +35,8 @@ boost::json::object to_json(const sandbox::DeployReport& report);
 boost::json::object to_json(const storage::VfsEntry& entry);
 boost::json::object to_json(const model::Definition& definition);
 
+constexpr auto record_json = [](const auto& record) { return to_json(record); };
+
 // {"items": [...]} and, of a page, "next" (always there, "" = no more).
 template <typename Records, typename Write>
 boost::json::object json_list(const Records& records, Write write) {

@@ -18,8 +18,8 @@ constexpr Body optional_body(std::string_view schema) {
 }
 constexpr Body raw_body{Body::Kind::raw, "", true};
 
-const Parameter limit{"limit", "PageLimit", "How many at most"};
-const Parameter after_item{"after", "Cursor", "`next` of the page before"};
+const Parameter page_limit{"limit", "PageLimit", "How many at most"};
+const Parameter page_after{"after", "Cursor", "`next` of the page before"};
 const Parameter wait_time{"wait", "Wait",
                           "Answer when it has happened, at the latest after this time"};
 const Parameter idempotency_key{"Idempotency-Key", "IdempotencyKey",
@@ -275,8 +275,8 @@ void add_runs(std::vector<Route>& routes) {
                       {{"namespace", "Name", "Only of this namespace"},
                        {"status", "RunStatus", "Only with this status"},
                        {"live", "Flag", "Only those that have not ended"},
-                       limit,
-                       after_item},
+                       page_limit,
+                       page_after},
                       no_body,
                       {{200, "A page", "RunPage"}},
                       {"invalid-name"}});
@@ -324,7 +324,7 @@ void add_commands(std::vector<Route>& routes) {
                       "listCommands",
                       "List commands, newest first",
                       list_commands,
-                      {limit, after_item},
+                      {page_limit, page_after},
                       no_body,
                       {{200, "A page, without outputs", "CommandPage"}},
                       {"not-found"}});

@@ -23,8 +23,6 @@ struct EmptyBody {
 };
 BOOST_DESCRIBE_STRUCT(EmptyBody, (), ())
 
-constexpr auto write_record = [](const auto& record) { return to_json(record); };
-
 Result<sandbox::RunFilter> filter_of(const Exchange& exchange) {
     sandbox::RunFilter filter;
     if (const std::string* space = exchange.query("namespace")) {
@@ -68,7 +66,7 @@ Answering list_runs(Exchange& exchange) {
     CO_TRY(const auto filter, filter_of(exchange));
     CO_TRY(const auto page, exchange.page());
     CO_TRY(const auto found, exchange.service().runs(exchange.principal(), filter, page));
-    json::object body = json_list(found.items, write_record);
+    json::object body = json_list(found.items, record_json);
     body["next"] = found.next;
     co_return Response::json(200, body);
 }
@@ -81,7 +79,7 @@ Answering get_run(Exchange& exchange) {
         CO_TRY(const auto record, exchange.service().run(exchange.principal(), id));
         co_return Response::json(200, to_json(record));
     }
-    CO_TRY(const auto ticket, WaitingTicket::take(exchange.shared()));
+    CO_TRY(const auto ticket, WaitingTicket::take(exchange));
     auto waiting = exchange.service().wait_run(exchange.principal(), id, until, limit);
     auto record = co_await exchange.while_connected(std::move(waiting));
     if (!record) co_return Response::cut();

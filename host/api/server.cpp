@@ -20,9 +20,8 @@ namespace {
 constexpr auto stop_limit = std::chrono::seconds(5);
 
 // For a client over the limit: the answer, and the end.
-asio::awaitable<void> turn_away(std::shared_ptr<sandbox::TunnelStream> stream, std::size_t limit) {
-    Response refusal =
-        problem("too-many-connections", "there are " + std::to_string(limit) + " already");
+asio::awaitable<void> turn_away(std::shared_ptr<sandbox::TunnelStream> stream) {
+    Response refusal = problem("too-many-connections", "come again later");
     refusal.fields.emplace_back("Content-Length", std::to_string(refusal.body.size()));
     refusal.fields.emplace_back("Connection", "close");
     std::string bytes = write_head(refusal.status, refusal.fields) + refusal.body;
@@ -40,7 +39,10 @@ Shared::Shared(asio::any_io_executor loop_executor, asio::thread_pool& worker_po
       options(std::move(given)),
       folders(options.vfs_root),
       router(all_routes()),
-      tasks(loop) {}
+      connections(options.connections),
+      waiting(options.waiting),
+      tasks(loop),
+      background(loop) {}
 
 struct Server::State : std::enable_shared_from_this<Server::State> {
     State(asio::any_io_executor loop, asio::thread_pool& workers, sandbox::Service& service,
@@ -49,7 +51,7 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
 
     void serve(std::shared_ptr<sandbox::TunnelStream> stream,
                std::optional<sandbox::Principal> principal);
-    asio::awaitable<void> serve_to_end(std::shared_ptr<Connection> connection);
+    asio::awaitable<void> serve_to_end(std::shared_ptr<Connection> connection, Origin origin);
     void listen(std::unique_ptr<Listener> listener, std::optional<sandbox::Principal> principal);
     asio::awaitable<void> accept(Listener& listener, std::optional<sandbox::Principal> principal);
 
@@ -62,26 +64,27 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
 void Server::State::serve(std::shared_ptr<sandbox::TunnelStream> stream,
                           std::optional<sandbox::Principal> principal) {
     if (stopping) return stream->close();
-    if (shared->connections >= shared->options.connections) {
-        auto refusal = turn_away(std::move(stream), shared->options.connections);
+    const Origin origin = principal ? origin_of(*principal) : Origin::elsewhere;
+    if (!shared->connections.take(origin)) {
+        auto refusal = turn_away(std::move(stream));
         return shared->tasks.spawn(std::move(refusal));
     }
     auto connection = std::make_shared<Connection>(shared, std::move(stream), std::move(principal));
-    auto task = serve_to_end(std::move(connection));
+    auto task = serve_to_end(std::move(connection), origin);
     shared->tasks.spawn(std::move(task));
 }
 
-asio::awaitable<void> Server::State::serve_to_end(std::shared_ptr<Connection> connection) {
+asio::awaitable<void> Server::State::serve_to_end(std::shared_ptr<Connection> connection,
+                                                  Origin origin) {
     const auto self = shared_from_this();
     const auto place = open.insert(open.end(), connection);
-    ++shared->connections;
     try {
         co_await connection->run();
     } catch (const std::exception& error) {
         spdlog::error("a connection of the API threw error={}", error.what());
     }
     connection->close();
-    --shared->connections;
+    shared->connections.give_back(origin);
     open.erase(place);
 }
 
@@ -133,7 +136,11 @@ asio::awaitable<void> Server::stop() {
     state->stopping = true;
     for (const auto& listener : state->listeners) listener->close();
     for (const auto& connection : state->open) connection->close();
-    if (!co_await state->shared->tasks.wait_all(std::chrono::steady_clock::now() + stop_limit)) {
+    state->shared->background.cancel_all();
+    const auto deadline = std::chrono::steady_clock::now() + stop_limit;
+    const bool answered = co_await state->shared->tasks.wait_all(deadline);
+    const bool done = co_await state->shared->background.wait_all(deadline);
+    if (!answered || !done) {
         spdlog::warn("requests were still being answered when the API stopped");
     }
 }
@@ -146,7 +153,7 @@ std::uint16_t Server::tcp_port() const {
 }
 
 std::size_t Server::connections() const {
-    return state_->shared->connections;
+    return state_->shared->connections.used();
 }
 
 }  // namespace host::api

@@ -1,6 +1,7 @@
 #pragma once
 // Shared: what all connections of one server have in common. Loop thread only.
 
+#include "host/api/places.hpp"
 #include "host/api/router.hpp"
 #include "host/api/server.hpp"
 #include "host/api/tasks.hpp"
@@ -24,9 +25,10 @@ struct Shared {
     const ServerOptions options;
     const storage::VfsFolders folders;
     const Router router;
-    std::size_t connections = 0;
-    std::size_t waiting = 0;
-    Tasks tasks;  // work that outlives the request it came with
+    Places connections;
+    Places waiting;
+    Tasks tasks;       // listeners and connections
+    Tasks background;  // work that outlives the request it came with
 };
 
 }  // namespace host::api

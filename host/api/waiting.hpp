@@ -1,7 +1,7 @@
 #pragma once
 // WaitingTicket: one of the limited places for clients that wait for something to happen.
 
-#include "host/api/shared.hpp"
+#include "host/api/exchange.hpp"
 
 #include <utility>
 
@@ -9,23 +9,24 @@ namespace host::api {
 
 class WaitingTicket {
   public:
-    static protocol::Result<WaitingTicket> take(Shared& shared) {
-        if (shared.waiting < shared.options.waiting) return WaitingTicket(shared);
+    static protocol::Result<WaitingTicket> take(Exchange& exchange) {
+        const Origin origin = origin_of(exchange.principal());
+        if (exchange.shared().waiting.take(origin)) return WaitingTicket(exchange.shared(), origin);
         return protocol::fail(protocol::Failure::with_code(
             protocol::Kind::resource_exhausted, "too-many-waiting",
-            "already " + std::to_string(shared.waiting) +
-                " clients are waiting; ask without waiting, or later"));
+            "too many clients are waiting already; ask without waiting, or later"));
     }
     WaitingTicket(WaitingTicket&& other) noexcept
-        : shared_(std::exchange(other.shared_, nullptr)) {}
+        : shared_(std::exchange(other.shared_, nullptr)), origin_(other.origin_) {}
     WaitingTicket& operator=(WaitingTicket&&) = delete;
     ~WaitingTicket() {
-        if (shared_) --shared_->waiting;
+        if (shared_) shared_->waiting.give_back(origin_);
     }
 
   private:
-    explicit WaitingTicket(Shared& shared) : shared_(&shared) { ++shared.waiting; }
+    WaitingTicket(Shared& shared, Origin origin) : shared_(&shared), origin_(origin) {}
     Shared* shared_;
+    Origin origin_;
 };
 
 }  // namespace host::api

@@ -221,6 +221,17 @@ TEST(Connection, TurnsAwayWhatIsTooMuch) {
     EXPECT_EQ(host.request("GET", "/health").status, 200);
 }
 
+TEST(Connection, KeepsPlacesForLocalClients) {
+    Harness host([](ServerOptions& options) { options.connections = 4; });
+    std::vector<Client> remote;
+    for (int i = 0; i < 3; ++i) {
+        remote.push_back(host.connect_tcp());
+        EXPECT_EQ(remote.back().request("GET", "/health").status, 200);
+    }
+    EXPECT_EQ(host.connect_tcp().read_reply().status, 503);
+    EXPECT_EQ(host.request("GET", "/health").status, 200);
+}
+
 TEST(Connection, TcpNeedsAKey) {
     Harness host;
     host.on_loop([&] {
@@ -231,22 +242,34 @@ TEST(Connection, TcpNeedsAKey) {
     EXPECT_EQ(host.connect_tcp().request("GET", "/health").status, 200);
     for (const char* target :
          {"/openapi.json", "/v1/host", "/v1/runs", "/v1/nothing", "/v1/../x"}) {
-        auto client = host.connect_tcp();
-        const auto none = client.request("GET", target);
-        EXPECT_EQ(none.status, 401) << target;
-        EXPECT_EQ(none.code(), "unauthenticated");
-        EXPECT_EQ(none.fields.at("www-authenticate"), "Bearer");
-        EXPECT_EQ(client.request("GET", target, "", "Authorization: Bearer wrong\r\n").status, 401);
-        EXPECT_EQ(client.request("GET", target, "", "Authorization: Basic right\r\n").status, 401);
-        EXPECT_EQ(client.request("GET", target, "", "Authorization: Bearer \r\n").status, 401);
-        EXPECT_EQ(client
-                      .request("GET", target, "",
-                               "Authorization: Bearer right\r\nAuthorization: Bearer right\r\n")
-                      .status,
-                  401);
+        for (const char* field :
+             {"", "Authorization: Bearer wrong\r\n", "Authorization: Basic right\r\n",
+              "Authorization: Bearer \r\n",
+              "Authorization: Bearer right\r\nAuthorization: Bearer right\r\n"}) {
+            auto client = host.connect_tcp();
+            const auto reply = client.request("GET", target, "", field);
+            EXPECT_EQ(reply.status, 401) << target << " " << field;
+            EXPECT_EQ(reply.code(), "unauthenticated");
+            EXPECT_EQ(reply.fields.at("www-authenticate"), "Bearer");
+            EXPECT_TRUE(client.at_end());
+        }
     }
     auto client = host.connect_tcp();
-    EXPECT_EQ(client.request("GET", "/v1/host", "", "Authorization: bearer right\r\n").status, 200);
+    const auto none = client.request("GET", target);
+    EXPECT_EQ(none.status, 401) << target;
+    EXPECT_EQ(none.code(), "unauthenticated");
+    EXPECT_EQ(none.fields.at("www-authenticate"), "Bearer");
+    EXPECT_EQ(client.request("GET", target, "", "Authorization: Bearer wrong\r\n").status, 401);
+    EXPECT_EQ(client.request("GET", target, "", "Authorization: Basic right\r\n").status, 401);
+    EXPECT_EQ(client.request("GET", target, "", "Authorization: Bearer \r\n").status, 401);
+    EXPECT_EQ(client
+                  .request("GET", target, "",
+                           "Authorization: Bearer right\r\nAuthorization: Bearer right\r\n")
+                  .status,
+              401);
+}
+auto client = host.connect_tcp();
+EXPECT_EQ(client.request("GET", "/v1/host", "", "Authorization: bearer right\r\n").status, 200);
 }
 
 TEST(Connection, FromInsideARunHasThatRunsRights) {
