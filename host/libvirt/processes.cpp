@@ -74,8 +74,8 @@ MachineProcesses find_processes(const std::string& domain_name, int id) {
     if (auto pid = read_pid(fmt::format("{}/{}.pid", state_folder, domain_name))) {
         if (auto held = hold(*pid, "qemu-system")) result.qemu.push_back(std::move(*held));
     }
-    const std::string pattern = fmt::format("{}/{}-{}-fs*-fs.pid", state_folder, id,
-                                            domain_name.substr(0, short_name_length));
+    const std::string pattern =
+        fmt::format("{}/{}-{}-fs*.pid", state_folder, id, domain_name.substr(0, short_name_length));
     for (const auto& file : matching_files(pattern)) {
         const auto pid = read_pid(file);
         if (!pid) continue;

@@ -18,7 +18,7 @@ namespace {
 using protocol::Kind;
 using sandbox::Accelerator;
 
-constexpr char device[] = "/dev/kvm";
+constexpr char kvm_device[] = "/dev/kvm";
 
 struct Finding {
     Finding() = default;
@@ -34,7 +34,7 @@ Finding without_kvm(std::string text) {
 }
 
 Finding look_at_kvm(const ProbeInputs& inputs) {
-    const protocol::UniqueFd opened(open(device, O_RDWR | O_CLOEXEC));
+    const protocol::UniqueFd opened(open(kvm_device, O_RDWR | O_CLOEXEC));
     if (!opened && errno == ENOENT) return without_kvm("/dev/kvm does not exist");
     if (!opened) {
         return without_kvm(fmt::format("/dev/kvm cannot be opened ({})", std::strerror(errno)));

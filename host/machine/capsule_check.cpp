@@ -26,7 +26,7 @@ using protocol::UniqueFd;
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr char name[] = "capsule";
+constexpr char check_name[] = "capsule";
 // Just outside the range that runs use.
 constexpr uid_t machine_uid = model::defaults::uid_first + model::defaults::uid_count;
 
@@ -166,9 +166,9 @@ Result<std::string> boot(const DoctorOptions& options, sandbox::Accelerator acce
 Check check_capsule(const DoctorOptions& options, const AcceleratorReport& accelerator,
                     const TransportReport& transport) {
     auto booted = boot(options, accelerator.accelerator, transport.transport);
-    if (booted) return passed(name, std::move(*booted));
+    if (booted) return passed(check_name, std::move(*booted));
     return failed(
-        name, booted.error().describe(),
+        check_name, booted.error().describe(),
         "mend what failed above first; else /var/log/libvirt/qemu and libvirtd's log say more");
 }
 
