@@ -1,5 +1,7 @@
 #include "protocol/text/byte_ring.hpp"
 
+#include "protocol/text/copy_piece.hpp"
+
 #include <algorithm>
 #include <cassert>
 
@@ -27,7 +29,7 @@ void ByteRing::append(std::string_view bytes) {
     }
     while (!bytes.empty()) {
         const auto at = static_cast<std::size_t>(end_ % capacity_);
-        const std::size_t count = std::min(bytes.size(), capacity_ - at);
+        const std::size_t count = std::min({bytes.size(), capacity_ - at, copy_piece_bytes});
         bytes.copy(storage_.data() + at, count);
         bytes.remove_prefix(count);
         end_ += count;

@@ -1,5 +1,6 @@
 #include "protocol/text/output_window.hpp"
 
+#include "protocol/text/copy_piece.hpp"
 #include "protocol/wire/limits.hpp"
 
 #include <algorithm>
@@ -8,10 +9,9 @@ namespace protocol {
 namespace {
 
 constexpr std::uint64_t window = limits::output_window_characters;
-// Trimming moves the whole window, so it happens once in this many characters, not at each append.
-constexpr std::uint64_t slack = window / 2;
-// Larger reads are taken in pieces, so that memory does not depend on the caller's buffer.
-constexpr std::size_t piece_bytes = 64u << 10;
+// Trimming moves the whole window, so it waits until there is much to drop.
+constexpr std::uint64_t trim_characters = window + window / 2;
+constexpr std::size_t trim_bytes = limits::output_window_bytes;
 
 // Bytes taken by the first `count` characters of well-formed text that has `characters` in all.
 std::size_t prefix_bytes(std::string_view text, std::uint64_t count, std::uint64_t characters) {
@@ -34,10 +34,10 @@ std::size_t prefix_bytes(std::string_view text, std::uint64_t count, std::uint64
 void OutputWindow::append(std::string_view bytes) {
     bytes_ += bytes.size();
     while (!bytes.empty()) {
-        const std::string_view piece = bytes.substr(0, piece_bytes);
+        const std::string_view piece = bytes.substr(0, copy_piece_bytes);
         count(decoder_.decode(piece, kept_));
         bytes.remove_prefix(piece.size());
-        if (kept_characters_ > window + slack) trim();
+        if (kept_characters_ > trim_characters && kept_.size() > trim_bytes) trim();
     }
 }
 

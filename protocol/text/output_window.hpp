@@ -1,8 +1,7 @@
 #pragma once
 // OutputWindow: the last 65,536 characters (Unicode code points) of an output, and how many there
-// were. Memory is bounded whatever is appended (at most twice limits::output_window_bytes, for
-// ASCII a quarter of that). ASCII runs are fast: a command may print a gigabyte. One owner, no
-// threads.
+// were. Memory is bounded whatever is appended: one and a half times limits::output_window_bytes,
+// less after finish(). ASCII runs are fast: a command may print a gigabyte. One owner, no threads.
 
 #include "protocol/text/utf8_decoder.hpp"
 
