@@ -32,18 +32,23 @@ log_to() {
 }
 
 # run COMMAND...: quiet while it works; when it fails, the end of its output explains why.
-# In a session of its own and waited for by the shell, so that a signal to the build ends it at once, and with
+# In a session of its own and waited for by the shell, so that a signal to the build ends it at once; with
 # `pdeathsig`, so that it does not go on when the build is killed.
 run() {
     local status=0 begin
     printf '+ %s\n' "$*" >>"$LOG"
     begin=$(stat -c %s "$LOG")
-    setsid setpriv --pdeathsig TERM -- "$@" >>"$LOG" 2>&1 </dev/null &
+    setsid setpriv --pdeathsig KILL -- "$@" >>"$LOG" 2>&1 </dev/null &
     CHILD=$!
     [ -z "$FOLLOW" ] || follow "$begin"
     wait "$CHILD" || status=$?
     CHILD=""
     [ "$status" -eq 0 ] || explain_failure "$status" "$1"
+}
+
+# run_apart COMMAND...: in process and mount namespaces of its own, so that none of its processes and mounts stays.
+run_apart() {
+    run unshare --mount --pid --fork --kill-child --mount-proc --propagation private -- "$@"
 }
 
 # follow OFFSET: while FOLLOW names an artefact, the steps that its tool writes to the log are progress lines too.
@@ -64,6 +69,7 @@ explain_failure() {
     if grep -qiE 'no space left on device|not enough free space|disk full' "$LOG"; then
         fix="free some disk space, or give --store or --cache on another file system; then run the same command again"
     fi
+    [ "$tool" != unshare ] || tool="a tool"
     tail -n 15 "$LOG" | sed 's/^/    /' >&2
     fail "$tool failed (exit code $status) while: $PHASE" "$LOG" "$fix"
 }
@@ -71,7 +77,7 @@ explain_failure() {
 # clean_up: at every end, also by a signal: what was started ends, what is half made goes.
 clean_up() {
     if [ -n "$CHILD" ]; then
-        kill -TERM -- "-$CHILD" 2>/dev/null || true
+        kill -KILL -- "-$CHILD" 2>/dev/null || true
         wait "$CHILD" 2>/dev/null || true
     fi
     remove_scratch

@@ -14,7 +14,7 @@ make_disk() {
     truncate -s "$DISK_SIZE" "$work/disk.raw"
     guestfish_script "$work" "$hash" >"$work/disk.guestfish"
     prepare_guestfs "$work"
-    FOLLOW=$profile run guestfish --format=raw -a "$work/disk.raw" -f "$work/disk.guestfish"
+    FOLLOW=$profile run_apart guestfish --format=raw -a "$work/disk.raw" -f "$work/disk.guestfish"
     run e2fsck -fn "$work/disk.raw"
     phase "$profile" "converting to qcow2"
     run qemu-img convert -f raw -O qcow2 -o lazy_refcounts=off "$work/disk.raw" "$disk"

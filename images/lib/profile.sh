@@ -64,8 +64,7 @@ state_hash() {
     } | digest
 }
 
-# bootstrap_root PROFILE WORK: Debian with the profile's packages in WORK/root. In a mount namespace of its own, so
-# that no mount stays when it is interrupted.
+# bootstrap_root PROFILE WORK: Debian with the profile's packages in WORK/root.
 bootstrap_root() {
     local profile=$1 work=$2
     archive_sources "$SUITE" >"$work/archive.sources"
@@ -74,7 +73,7 @@ bootstrap_root() {
         printf 'Dir::Etc::netrc "/etc/apt/auth.conf";\nDir::Etc::netrcparts "/etc/apt/auth.conf.d";\n'
     } >"$work/apt.conf"
     phase "$profile" "preparing Debian $SUITE"
-    FOLLOW=$profile run unshare --mount --propagation private mmdebstrap --mode=root --variant=minbase --format=directory --architectures=amd64 \
+    FOLLOW=$profile run_apart mmdebstrap --mode=root --variant=minbase --format=directory --architectures=amd64 \
         --include="$(package_list "$profile")" --skip=cleanup/apt/lists \
         --aptopt="$work/apt.conf" --aptopt='Acquire::Languages "none"' --aptopt='APT::Install-Recommends "false"' \
         --aptopt='Acquire::Retries "2"' --dpkgopt="$IMAGES/overlay/etc/dpkg/dpkg.cfg.d/capsule" \
@@ -98,9 +97,8 @@ package_list() {
     sed 's/#.*//' "$IMAGES/profiles/$1/packages" | xargs -n 1 | paste -sd,
 }
 
-# provision_root PROFILE ROOT: runs the provisioning scripts inside, in namespaces of their own, so that no mount and
-# no process stays when it is interrupted.
+# provision_root PROFILE ROOT: runs the provisioning scripts inside.
 provision_root() {
     phase "$1" "provisioning"
-    run unshare --mount --pid --fork --kill-child --propagation private bash "$IMAGES/lib/enter.sh" "$2" "$IMAGES" "$1"
+    run_apart bash "$IMAGES/lib/enter.sh" "$2" "$IMAGES" "$1"
 }

@@ -114,17 +114,22 @@ says_up_to_date() {
     [ $((after - before)) -lt $((limit * 1000000000)) ]
 }
 
-# The same agent must give the same initrd: it is taken out of the present one.
+# The same agent must give the same bytes in another store; it is taken out of the present initrd.
 initrd_is_reproducible() {
+    local store arguments
     mkdir -p "$WORK/initrd"
     (cd "$WORK/initrd" && cpio -id --quiet init mt <"$STORE/initrd/initrd.cpio")
-    local arguments=(initrd --agent "$WORK/initrd/init")
+    arguments=(initrd --agent "$WORK/initrd/init" --cache "$WORK/cache")
     [ ! -f "$WORK/initrd/mt" ] || arguments+=(--mt "$WORK/initrd/mt")
-    says_up_to_date 10 "${arguments[@]}" || return 1
-    mkdir -p "$WORK/other"
-    ln -sfn "$(readlink -f "$STORE/kernel")" "$WORK/other/kernel"
-    "$BUILD" "${arguments[@]}" --store "$WORK/other" --cache "$WORK/cache"
-    cmp "$WORK/other/initrd/initrd.cpio" "$STORE/initrd/initrd.cpio"
+    for store in "$WORK/one" "$WORK/two"; do
+        mkdir -p "$store"
+        ln -sfn "$(readlink -f "$STORE/kernel")" "$store/kernel"
+        "$BUILD" "${arguments[@]}" --store "$store" || return 1
+        touch "$WORK/initrd/"*
+    done
+    cmp "$WORK/one/initrd/initrd.cpio" "$WORK/two/initrd/initrd.cpio" || return 1
+    [ "$(readlink "$WORK/one/initrd")" = "$(readlink "$WORK/two/initrd")" ] || return 1
+    "$BUILD" "${arguments[@]}" --store "$WORK/one" | grep 'up to date'
 }
 
 # --- behaviour -----------------------------------------------------------------------------------------------------
@@ -218,13 +223,13 @@ own_cache() {
     cp -a "$CACHE/kernel" "$CACHE/apt" "$WORK/cache/"
 }
 
-# interrupted SIGNAL: a kernel build in a fresh store gets the signal while it unpacks.
+# interrupted SIGNAL ARTEFACT STEP: a build in a fresh store gets the signal when it is at that step.
 interrupted() {
     own_cache
     rm -rf "$WORK/store"
-    "$BUILD" kernel --store "$WORK/store" --cache "$WORK/cache" >"$WORK/progress" 2>&1 &
+    "$BUILD" "$2" --store "$WORK/store" --cache "$WORK/cache" >"$WORK/progress" 2>&1 &
     local pid=$! tries=0
-    until grep -q unpacking "$WORK/progress"; do
+    until grep -q "$3" "$WORK/progress"; do
         sleep 0.2
         tries=$((tries + 1))
         if [ "$tries" -gt 900 ] || ! kill -0 "$pid"; then
@@ -234,21 +239,32 @@ interrupted() {
     done
     kill -s "$1" "$pid"
     wait "$pid" || true
-    [ ! -e "$WORK/store/kernel" ] || { echo "a half artefact is published"; return 1; }
+    [ ! -e "$WORK/store/$2" ] || { echo "a half artefact is published"; return 1; }
 }
 
 terminated_build_leaves_nothing() {
-    interrupted TERM || return 1
+    interrupted TERM kernel unpacking || return 1
     [ -z "$(ls "$WORK/store")" ] || { ls -la "$WORK/store"; return 1; }
     [ -z "$(ls -d "$WORK"/store/.building-* "$WORK"/cache/build-* 2>/dev/null)" ]
 }
 
 killed_build_is_repaired() {
-    interrupted KILL || return 1
+    interrupted KILL kernel unpacking || return 1
     "$BUILD" kernel --store "$WORK/store" --cache "$WORK/cache" || return 1
     [ -z "$(ls -d "$WORK"/store/.building-* "$WORK"/cache/build-* 2>/dev/null)" ] || { ls -la "$WORK/store"; return 1; }
     cmp "$WORK/store/kernel/vmlinux" "$STORE/kernel/vmlinux" || return 1
     [ "$(readlink "$WORK/store/kernel")" = "$(readlink "$STORE/kernel")" ] || { echo "another name for the same contents"; return 1; }
+}
+
+killed_build_leaves_no_tool() {
+    local tries=0
+    interrupted KILL base extracting || return 1
+    while pgrep -fa "$WORK/cache/build-base"; do
+        sleep 0.2
+        tries=$((tries + 1))
+        [ "$tries" -lt 50 ] || return 1
+    done
+    ! grep "$WORK" /proc/mounts
 }
 
 refresh_keeps_what_is_current() {
@@ -352,6 +368,7 @@ check "errors: wrong arguments" wrong_arguments_are_refused
 check "apt sources: one-line, deb822 and mirror lists" sources_are_understood
 check "build: a terminated one leaves nothing" terminated_build_leaves_nothing
 check "build: a killed one is repaired by the next, same contents, same name" killed_build_is_repaired
+check "build: a killed one leaves no tool running and no mount" killed_build_leaves_no_tool
 check "build: refresh keeps what is current" refresh_keeps_what_is_current
 check "build: a second one waits" second_build_waits
 check "prune: only what is not used, only when told to" prune_keeps_what_is_used
