@@ -29,6 +29,12 @@ bool is_connection_failure(const Failure& failure) {
     return failure.code() == unreachable_code || failure.code() == connection_lost_code;
 }
 
+Settings Settings::woken_by(const Interrupt* other) const {
+    Settings settings = *this;
+    settings.interrupt = other;
+    return settings;
+}
+
 bool is_interrupted(const Failure& failure) {
     return failure.code() == interrupted_code;
 }

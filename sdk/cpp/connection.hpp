@@ -32,6 +32,7 @@ struct Settings {
     Endpoint endpoint;
     std::string api_key;                   // "" = none (Unix socket)
     const Interrupt* interrupt = nullptr;  // must outlive every object made with it
+    Settings woken_by(const Interrupt* other) const;
 };
 
 // Fills `data`; returns how many bytes, 0 at the end.

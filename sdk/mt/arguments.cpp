@@ -10,14 +10,9 @@ namespace {
 using protocol::fail;
 using protocol::Kind;
 
-std::string title_of(const CommandSpec& spec) {
-    std::string title = "mt " + std::string(spec.noun);
-    if (!spec.verb.empty()) title += " " + std::string(spec.verb);
-    return title;
-}
-
 tl::unexpected<protocol::Failure> usage(const std::string& what, const std::string& see) {
-    return fail(Kind::invalid_argument, what + "; see `" + see + " --help`");
+    return fail(Kind::invalid_argument,
+                what + "; see `mt" + (see.empty() ? "" : " " + see) + " --help`");
 }
 
 bool applies(const CommandSpec& spec, const Option& option) {
@@ -53,6 +48,12 @@ const CommandSpec* find_command(std::string_view noun, std::string_view verb) {
     return nullptr;
 }
 
+std::string title_of(const CommandSpec& spec) {
+    std::string title(spec.noun);
+    if (!spec.verb.empty()) title.append(" ").append(spec.verb);
+    return title;
+}
+
 Result<Arguments> Arguments::parse(const std::vector<std::string>& words) {
     Arguments arguments;
     const auto help_for = [&](std::string_view noun, std::string_view verb) {
@@ -62,7 +63,7 @@ Result<Arguments> Arguments::parse(const std::vector<std::string>& words) {
         if (!verb.empty()) arguments.positionals_.emplace_back(verb);
         return arguments;
     };
-    if (words.empty()) return usage("a command is missing", "mt");
+    if (words.empty()) return usage("a command is missing", "");
     std::string noun = words[0];
     if (noun == "--help" || noun == "-h") return help_for("", "");
     if (noun == "--version") noun = "version";
@@ -76,15 +77,15 @@ Result<Arguments> Arguments::parse(const std::vector<std::string>& words) {
             arguments.spec_ = find_command(noun.substr(0, dash), noun.substr(dash + 1));
         }
         if (arguments.spec_ == nullptr) {
-            return usage("there is no command '" + protocol::escape_foreign(noun) + "'", "mt");
+            return usage("there is no command '" + protocol::escape_foreign(noun) + "'", "");
         }
     } else {
-        if (words.size() < 2) return usage("'" + noun + "' needs a verb", "mt " + noun);
+        if (words.size() < 2) return usage("'" + noun + "' needs a verb", noun);
         if (words[1] == "--help" || words[1] == "-h") return help_for(noun, "");
         arguments.spec_ = find_command(noun, words[1]);
         if (arguments.spec_ == nullptr) {
             return usage("'" + noun + "' has no verb '" + protocol::escape_foreign(words[1]) + "'",
-                         "mt " + noun);
+                         noun);
         }
         next = 2;
     }

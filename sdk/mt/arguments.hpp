@@ -37,6 +37,8 @@ class Arguments {
 
 // The commands of a noun; empty when there is no such noun.
 std::vector<const CommandSpec*> commands_of(std::string_view noun);
+// "vfs put", "exec"
+std::string title_of(const CommandSpec& spec);
 const CommandSpec* find_command(std::string_view noun, std::string_view verb);
 
 }  // namespace mt

@@ -49,9 +49,7 @@ std::string Context::space() const {
 }
 
 sdk::Client Context::make_client(const sdk::Interrupt* interrupt) const {
-    sdk::Settings own = settings();
-    own.interrupt = interrupt;
-    return sdk::Client(std::move(own));
+    return sdk::Client(settings().woken_by(interrupt));
 }
 
 void Context::print(std::string_view text) const {

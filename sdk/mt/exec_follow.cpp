@@ -17,11 +17,6 @@ constexpr char guest_unavailable_code[] = "guest-unavailable";
 constexpr auto first_delay = 50ms;
 constexpr auto largest_delay = 1'000ms;
 
-sdk::Settings with(sdk::Settings settings, const sdk::Interrupt* interrupt) {
-    settings.interrupt = interrupt;
-    return settings;
-}
-
 }  // namespace
 
 int report_ended_command(Context& context, const sdk::Command& command) {
@@ -43,7 +38,7 @@ ExecFollow::ExecFollow(Context& context, const SignalTrap& trap, std::string run
       trap_(trap),
       run_(std::move(run)),
       command_(std::move(command)),
-      settings_(with(context.settings(), &trap.interrupt())),
+      settings_(context.settings().woken_by(&trap.interrupt())),
       follower_(settings_) {
     standard_.fd = STDOUT_FILENO;
     standard_.name = "standard output";

@@ -72,8 +72,7 @@ Result<int> run_in_terminal(Context& context, const std::string& run, const std:
     port.hang_up = &trap.interrupt();
     port.size = current_terminal_size;
 
-    sdk::Settings settings = context.settings();
-    settings.interrupt = &trap.interrupt();
+    const sdk::Settings settings = context.settings().woken_by(&trap.interrupt());
     sdk::Client client(settings);
     sdk::TerminalProgress progress;
     std::optional<std::chrono::steady_clock::time_point> lost;

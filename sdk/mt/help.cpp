@@ -28,12 +28,6 @@ constexpr std::string_view exit_code_text =
     "  4    no daemon answers\n"
     "  125  `exec` itself failed, or the run ended before the command\n";
 
-std::string title_of(const CommandSpec& spec) {
-    std::string title(spec.noun);
-    if (!spec.verb.empty()) title.append(" ").append(spec.verb);
-    return title;
-}
-
 std::string wrap(std::string_view text, std::size_t width) {
     std::string out;
     std::size_t column = 0;

@@ -3,17 +3,9 @@
 #include <cstdio>
 
 namespace mt {
-namespace {
 
-sdk::Settings with(sdk::Settings settings, const sdk::Interrupt* interrupt) {
-    settings.interrupt = interrupt;
-    return settings;
-}
-
-}  // namespace
-
-RunWatcher::RunWatcher(sdk::Settings settings, std::function<void(const std::string&)> print)
-    : settings_(with(std::move(settings), &stop_)),
+RunWatcher::RunWatcher(const sdk::Settings& settings, std::function<void(const std::string&)> print)
+    : settings_(settings.woken_by(&stop_)),
       events_(settings_),
       print_(std::move(print)),
       began_(std::chrono::steady_clock::now()) {

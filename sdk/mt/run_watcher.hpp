@@ -16,7 +16,7 @@ namespace mt {
 class RunWatcher {
   public:
     // Opens the stream of events, so that nothing after this is missed.
-    RunWatcher(sdk::Settings settings, std::function<void(const std::string&)> print);
+    RunWatcher(const sdk::Settings& settings, std::function<void(const std::string&)> print);
     ~RunWatcher();
     RunWatcher(const RunWatcher&) = delete;
     RunWatcher& operator=(const RunWatcher&) = delete;

@@ -12,8 +12,8 @@ namespace {
 using fake::Exchange;
 using fake::FakeDaemon;
 
-program::Outcome mt(const FakeDaemon& daemon, const std::vector<std::string>& words,
-                    const std::string& input = "") {
+program::Outcome ask(const FakeDaemon& daemon, const std::vector<std::string>& words,
+                     const std::string& input = "") {
     return program::run(words, {{"MAITENTO_URL", daemon.url()}}, input);
 }
 
@@ -38,11 +38,11 @@ TEST(Mt, ListsNamesAlignedOrAsJson) {
         exchange.answer(200, R"({"items":[{"name":"default","createdAt":"2026-11-29T00:00:00Z"},
                                           {"name":"a","createdAt":"2026-11-29T00:00:01Z"}]})");
     });
-    EXPECT_EQ(mt(daemon, {"namespace", "list"}).out,
+    EXPECT_EQ(ask(daemon, {"namespace", "list"}).out,
               "NAME     CREATED\n"
               "default  2026-11-29T00:00:00Z\n"
               "a        2026-11-29T00:00:01Z\n");
-    EXPECT_TRUE(mt(daemon, {"namespace-list", "--json"})
+    EXPECT_TRUE(ask(daemon, {"namespace-list", "--json"})
                     .out.starts_with("[\n  {\n    \"name\": \"default\""));
 }
 
@@ -50,10 +50,10 @@ TEST(Mt, CreatesOnceOrIfMissing) {
     FakeDaemon daemon([](Exchange& exchange) {
         exchange.problem(409, "already-exists", "there is a file system data");
     });
-    const auto plain = mt(daemon, {"vfs", "create", "data"});
+    const auto plain = ask(daemon, {"vfs", "create", "data"});
     EXPECT_EQ(plain.code, 1);
     EXPECT_EQ(plain.err, "mt: there is a file system data\n");
-    EXPECT_EQ(mt(daemon, {"vfs", "create", "data", "--if-missing"}).code, 0);
+    EXPECT_EQ(ask(daemon, {"vfs", "create", "data", "--if-missing"}).code, 0);
 }
 
 TEST(Mt, WorksInTheNamespaceThatIsAskedFor) {
@@ -61,7 +61,7 @@ TEST(Mt, WorksInTheNamespaceThatIsAskedFor) {
     program::run({"vfs", "list"}, {{"MAITENTO_URL", daemon.url()}, {"MAITENTO_NAMESPACE", "team"}});
     program::run({"vfs", "list", "-n", "other"},
                  {{"MAITENTO_URL", daemon.url()}, {"MAITENTO_NAMESPACE", "team"}});
-    mt(daemon, {"vfs", "list"});
+    ask(daemon, {"vfs", "list"});
     EXPECT_EQ(daemon.requests(), (std::vector<std::string>{"GET /v1/namespaces/team/vfs",
                                                            "GET /v1/namespaces/other/vfs",
                                                            "GET /v1/namespaces/default/vfs"}));
@@ -71,7 +71,7 @@ TEST(Mt, NotFoundIsExitCode3) {
     FakeDaemon daemon([](Exchange& exchange) {
         exchange.problem(404, "not-found", "there is no capsule x\x1b[2J");
     });
-    const auto outcome = mt(daemon, {"capsule", "show", "x"});
+    const auto outcome = ask(daemon, {"capsule", "show", "x"});
     EXPECT_EQ(outcome.code, 3);
     EXPECT_NE(outcome.err.find("there is no capsule x"), std::string::npos);
 }
@@ -83,14 +83,15 @@ TEST(Secret, IsSentByteForByteAndNeverTakenFromTheCommandLine) {
         exchange.answer(204, "");
     });
     const std::string value("line\n\n\0\xFF", 8);
-    EXPECT_EQ(mt(daemon, {"secret", "set", "token"}, value).code, 0);
+    EXPECT_EQ(ask(daemon, {"secret", "set", "token"}, value).code, 0);
     EXPECT_EQ(stored, value);
 
     std::ofstream(daemon.folder() + "/value") << " x ";
-    EXPECT_EQ(mt(daemon, {"secret", "set", "token", "--file", daemon.folder() + "/value"}).code, 0);
+    EXPECT_EQ(ask(daemon, {"secret", "set", "token", "--file", daemon.folder() + "/value"}).code,
+              0);
     EXPECT_EQ(stored, " x ");
-    EXPECT_EQ(mt(daemon, {"secret", "set", "token", "value"}).code, 2);
-    EXPECT_EQ(mt(daemon, {"secret", "set", "token"}, std::string(70'000, 'x')).code, 1);
+    EXPECT_EQ(ask(daemon, {"secret", "set", "token", "value"}).code, 2);
+    EXPECT_EQ(ask(daemon, {"secret", "set", "token"}, std::string(70'000, 'x')).code, 1);
 }
 
 TEST(Key, IsTheOnlyThingOnStandardOutput) {
@@ -100,7 +101,7 @@ TEST(Key, IsTheOnlyThingOnStandardOutput) {
         exchange.answer(201,
                         R"({"id":"k1","key":"secret-key","label":"ci","namespaces":["a","b"]})");
     });
-    const auto outcome = mt(daemon, {"key", "create", "ci", "--for", "a", "--for", "b"});
+    const auto outcome = ask(daemon, {"key", "create", "ci", "--for", "a", "--for", "b"});
     EXPECT_EQ(outcome.out, "secret-key\n");
     EXPECT_EQ(asked, R"({"label":"ci","namespaces":["a","b"]})");
 }
