@@ -26,9 +26,9 @@ Decoded decode(std::string_view bytes, std::size_t piece) {
     return out;
 }
 
-std::string repeat(const std::string& text, int times) {
+std::string replaced(int times) {
     std::string out;
-    while (times-- > 0) out += text;
+    while (times-- > 0) out += bad;
     return out;
 }
 
@@ -49,22 +49,22 @@ const std::vector<Case> cases = {
      std::string("a\xff\xfe"
                  "b\0c",
                  6),
-     "a" + repeat(bad, 2) + std::string("b\0c", 3), 6},
+     "a" + replaced(2) + std::string("b\0c", 3), 6},
     {"overlong four",
      "\xF0\x80\x80"
      "A",
-     repeat(bad, 3) + "A", 4},
-    {"overlong three", "\xE0\x80\xAF", repeat(bad, 3), 3},
-    {"overlong two", "\xC0\xAF", repeat(bad, 2), 2},
-    {"surrogate", "\xED\xA0\x80", repeat(bad, 3), 3},
+     replaced(3) + "A", 4},
+    {"overlong three", "\xE0\x80\xAF", replaced(3), 3},
+    {"overlong two", "\xC0\xAF", replaced(2), 2},
+    {"surrogate", "\xED\xA0\x80", replaced(3), 3},
     {"above range",
      "\xF4\x91\x92\x93\xFF"
      "A",
-     repeat(bad, 5) + "A", 6},
+     replaced(5) + "A", 6},
     {"truncated kept whole",
      "\xE1\x80\xE2\xF0\x91\x92\xF1\xBF"
      "A",
-     repeat(bad, 4) + "A", 5},
+     replaced(4) + "A", 5},
     {"cut at the end, one of two", "x\xC3", std::string("x") + bad, 2},
     {"cut at the end, three of four", "x\xF0\x9F\x98", std::string("x") + bad, 2},
     {"lead after lead", "\xE2\xE2\x82\xAC", std::string(bad) + "\xE2\x82\xAC", 2},

@@ -17,8 +17,7 @@
 namespace protocol {
 namespace {
 
-using boost::json::object;
-using boost::json::value;
+using Object = boost::json::object;
 
 template <typename T>
 std::string type_name();
@@ -49,18 +48,18 @@ std::string type_name() {
     }
 }
 
-object operation_row(const char* opener, const char* request, const char* answer) {
+Object operation_row(const char* opener, const char* request, const char* answer) {
     return {{"opened_by", opener}, {"request", request}, {"answer", answer}};
 }
 
-object event_row(const char* where, const char* payload) {
+Object event_row(const char* where, const char* payload) {
     return {{"of", where}, {"payload", payload}};
 }
 
-value render_schema() {
-    object structs;
+boost::json::value render_schema() {
+    Object structs;
     test::for_each_message([&](const auto& message, const char* name) {
-        object members;
+        Object members;
         using Message = std::remove_cvref_t<decltype(message)>;
         boost::mp11::mp_for_each<codec::Members<Message>>([&](auto member) {
             using Field = std::remove_cvref_t<decltype(message.*member.pointer)>;
@@ -69,7 +68,7 @@ value render_schema() {
         structs[name] = std::move(members);
     });
 
-    object operations;
+    Object operations;
     namespace op = operation;
     operations[op::command_start] = operation_row("host", "CommandStart", "CommandReport");
     operations[op::command_state] = operation_row("host", "CommandReference", "CommandReport");
@@ -86,7 +85,7 @@ value render_schema() {
     operations[op::api] = operation_row("guest", "Tunnel", "Done");
     operations[op::egress] = operation_row("guest", "Tunnel", "Done");
 
-    object events;
+    Object events;
     events[event::started] = event_row("command.start", "CommandStarted");
     events[event::exited] = event_row("command.start, command.follow", "CommandReport or Done");
     events[event::gap] = event_row("command.follow", "OutputGap");
@@ -94,12 +93,12 @@ value render_schema() {
     events[event::power] = event_row("connection", "PowerNotice");
 
     const auto number = [](auto enumerator) { return static_cast<int>(enumerator); };
-    object kinds{{"hello", number(FrameKind::hello)},   {"open", number(FrameKind::open)},
+    Object kinds{{"hello", number(FrameKind::hello)},   {"open", number(FrameKind::open)},
                  {"event", number(FrameKind::event)},   {"data", number(FrameKind::data)},
                  {"credit", number(FrameKind::credit)}, {"end", number(FrameKind::end)},
                  {"reset", number(FrameKind::reset)},   {"ping", number(FrameKind::ping)},
                  {"pong", number(FrameKind::pong)},     {"bye", number(FrameKind::bye)}};
-    object channels{{"control", number(Channel::control)},
+    Object channels{{"control", number(Channel::control)},
                     {"input", number(Channel::input)},
                     {"output", number(Channel::output)},
                     {"error", number(Channel::error)}};
@@ -108,8 +107,8 @@ value render_schema() {
             {"operations", operations}, {"events", events},     {"structs", structs}};
 }
 
-void print(const value& node, int depth, std::ostream& out) {
-    const object* members = node.if_object();
+void print(const boost::json::value& node, int depth, std::ostream& out) {
+    const Object* members = node.if_object();
     if (members == nullptr || members->empty()) {
         out << boost::json::serialize(node);
         return;
