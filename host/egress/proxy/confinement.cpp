@@ -18,16 +18,24 @@ using protocol::Failure;
 
 namespace {
 
+// A daemon without CAP_SETPCAP cannot pass on the right to do this; then no_new_privs alone keeps
+// programs with file capabilities from giving any, which is what the set is for.
+protocol::Result<void> empty_bounding_set() {
+    // The kernel refuses with EINVAL where its list of capabilities ends.
+    for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability) {
+        if (::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0) continue;
+        if (errno == EPERM) return {};
+        return fail(Failure::from_errno("emptying the capability bounding set", errno));
+    }
+    return {};
+}
+
 protocol::Result<void> give_up_root(const Identity& identity) {
     if (identity.uid == 0 || identity.gid == 0) {
         return fail(protocol::Kind::invalid_argument,
                     "the proxy does not run as root: give it another user");
     }
-    // The kernel refuses with EINVAL where its list of capabilities ends.
-    for (int capability = 0; ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0; ++capability) {
-    }
-    if (errno != EINVAL)
-        return fail(Failure::from_errno("emptying the capability bounding set", errno));
+    TRY_VOID(empty_bounding_set());
     if (::setgroups(0, nullptr) != 0) return fail(Failure::from_errno("setgroups", errno));
     if (::setresgid(identity.gid, identity.gid, identity.gid) != 0)
         return fail(Failure::from_errno("setresgid", errno));
