@@ -20,8 +20,11 @@ class Findings {
   public:
     explicit Findings(std::string file) : file_(std::move(file)) {}
 
+    // What findings without a name of their own are about: the property being read.
+    void set_subject(std::string name) { subject_ = std::move(name); }
     void add(Position at, std::string name, std::string message) {
         if (full()) return;
+        if (name.empty()) name = subject_;
         sandbox::Diagnostic finding;
         finding.file = file_;
         finding.line = at.line;
@@ -35,7 +38,7 @@ class Findings {
     std::vector<sandbox::Diagnostic> take() { return std::move(list_); }
 
   private:
-    std::string file_;
+    std::string file_, subject_;
     std::vector<sandbox::Diagnostic> list_;
 };
 

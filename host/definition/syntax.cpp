@@ -42,7 +42,7 @@ class Parser {
 
 void Parser::expected(std::string_view what) {
     if (token_.kind == Kind::bad) return;  // the lexer has said it
-    findings_.add(token_.at, token_.kind == Kind::identifier ? token_.text : "",
+    findings_.add(token_.at, "",
                   "expected " + std::string(what) + ", found " + describe(token_));
 }
 
@@ -71,7 +71,8 @@ Object Parser::file() {
     Object result;
     while (!findings_.full()) {
         skip_line_ends();
-        if (token_.kind == Kind::end) return result;
+        if (token_.kind == Kind::end) break;
+        findings_.set_subject(token_.kind == Kind::identifier ? token_.text : "");
         if (auto read = entry(0)) {
             add(result, std::move(*read));
         } else {
@@ -85,6 +86,7 @@ Object Parser::file() {
             recover();
         }
     }
+    findings_.set_subject("");
     return result;
 }
 

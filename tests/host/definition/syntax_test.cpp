@@ -47,18 +47,18 @@ TEST(Syntax, AcceptsATrailingComma) {
 TEST(Syntax, RefusesAMissingCommaAtItsPlace) {
     const auto found = finding("packages = [\"jq\" \"sqlite3\"]");
     EXPECT_EQ(found.file, "capsules/x.mtr");
-    EXPECT_EQ(place(found), "1:18 ");
+    EXPECT_EQ(place(found), "1:18 packages");
     EXPECT_THAT(found.message, HasSubstr("','"));
     EXPECT_THAT(found.message, HasSubstr("sqlite3"));
 }
 
 TEST(Syntax, RefusesTwoAssignmentsOnOneLine) {
-    EXPECT_EQ(place(finding("autoTerminate = true network = \"none\"")), "1:22 network");
+    EXPECT_EQ(place(finding("autoTerminate = true network = \"none\"")), "1:22 autoTerminate");
 }
 
 TEST(Syntax, RefusesEmptyItems) {
-    EXPECT_EQ(place(finding("packages = [\"jq\",,\"git\"]")), "1:18 ");
-    EXPECT_EQ(place(finding("packages = [,\"git\"]")), "1:13 ");
+    EXPECT_EQ(place(finding("packages = [\"jq\",,\"git\"]")), "1:18 packages");
+    EXPECT_EQ(place(finding("packages = [,\"git\"]")), "1:13 packages");
 }
 
 TEST(Syntax, EntriesOfAnObjectOnOneLineNeedNoComma) {
@@ -83,13 +83,13 @@ TEST(Syntax, DecodesJsonEscapes) {
 }
 
 TEST(Syntax, RefusesMalformedStrings) {
-    EXPECT_EQ(place(finding("image = \"abc\nnetwork = \"none\"")), "1:9 ");
-    EXPECT_EQ(place(finding("image = \"ab\\x\"")), "1:12 ");
-    EXPECT_EQ(place(finding("image = \"\\ud800\"")), "1:10 ");
-    EXPECT_EQ(place(finding("image = \"\\udc00\"")), "1:10 ");
-    EXPECT_EQ(place(finding("image = \"\\u12g4\"")), "1:10 ");
-    EXPECT_EQ(place(finding("image = \"a\tb\"")), "1:11 ");
-    EXPECT_EQ(place(finding("image = 'abc'")), "1:9 ");
+    EXPECT_EQ(place(finding("image = \"abc\nnetwork = \"none\"")), "1:9 image");
+    EXPECT_EQ(place(finding("image = \"ab\\x\"")), "1:12 image");
+    EXPECT_EQ(place(finding("image = \"\\ud800\"")), "1:10 image");
+    EXPECT_EQ(place(finding("image = \"\\udc00\"")), "1:10 image");
+    EXPECT_EQ(place(finding("image = \"\\u12g4\"")), "1:10 image");
+    EXPECT_EQ(place(finding("image = \"a\tb\"")), "1:11 image");
+    EXPECT_EQ(place(finding("image = 'abc'")), "1:9 image");
 }
 
 TEST(Syntax, RefusesNumbersThatAreNotWhole) {
