@@ -21,8 +21,11 @@ namespace {
 constexpr std::chrono::milliseconds virtiofsd_grace{300};
 
 std::string kernel_command_line(Transport transport) {
-    // panic: a kernel that has panicked must end the machine, not sit there.
-    return "console=ttyS0 quiet panic=-1 capsule.transport=" + std::string(to_string(transport));
+    // panic: a kernel that has panicked must end the machine, not sit there. no_timer_check: on a
+    // busy host an emulated processor is late for the timer's interrupt, and the kernel takes that
+    // for broken hardware.
+    return "console=ttyS0 quiet panic=-1 no_timer_check capsule.transport=" +
+           std::string(to_string(transport));
 }
 
 // Everything one machine needs on the host's disks, on a worker.

@@ -62,7 +62,8 @@ asio::awaitable<void> RunSupervisor::end(Self self) {
     const TaskCount counted(*core_);
     commands_->stop();
     deadline_.reset();
-    if (connected_ && guest_usable_) {
+    co_await explain_by_console();
+    if (can_ask()) {
         auto collected = std::make_shared<bool>(false);
         const auto limit =
             core_->clock.boottime_ms() + std::chrono::milliseconds(collect_limit).count();
@@ -77,11 +78,15 @@ asio::awaitable<void> RunSupervisor::end(Self self) {
     // A step that is still on a worker (creating the machine) must be over before it is undone.
     while (bringing_up_) co_await changed_.wait();
     if (core_->closing) co_return;  // the next daemon goes on from pending_status
-    co_await explain_by_console();
     co_await remove_machine();
     if (core_->closing) co_return;
     co_await remove_disks();
     co_await publish();
+}
+
+// There is somebody inside who answers.
+bool RunSupervisor::can_ask() const {
+    return connected_ && guest_usable_ && has_machine_;
 }
 
 asio::awaitable<void> RunSupervisor::collect(Self, std::shared_ptr<bool> done) {
@@ -102,7 +107,7 @@ asio::awaitable<void> RunSupervisor::abort_commands() {
 }
 
 asio::awaitable<void> RunSupervisor::settle() {
-    if (!connected_ || !guest_usable_) co_return;
+    if (!can_ask()) co_return;
     auto settled = co_await guest_->settle(model::defaults::settle_limit);
     if (!settled && !core_->closing) {
         spdlog::warn("the machine did not settle run={} error={}", record_.id.str(),

@@ -101,6 +101,7 @@ class RunSupervisor : public std::enable_shared_from_this<RunSupervisor> {
 
     // ---- run_end.cpp ----
     boost::asio::awaitable<void> end(Self self);
+    bool can_ask() const;
     boost::asio::awaitable<void> settle();
     boost::asio::awaitable<void> collect(Self self, std::shared_ptr<bool> done);
     boost::asio::awaitable<void> abort_commands();
