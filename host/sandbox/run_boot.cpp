@@ -19,6 +19,8 @@ namespace {
 
 // When QEMU dies its virtiofsd die with it; what libvirt says of the machine is the better reason.
 constexpr std::chrono::milliseconds virtiofsd_grace{300};
+// What hangs on the dead one never comes back; this is for the other VFS.
+constexpr std::chrono::milliseconds settle_without_virtiofsd{1'500};
 
 std::string kernel_command_line(Transport transport) {
     // panic: a kernel that has panicked must end the machine, not sit there. no_timer_check: on a
@@ -213,6 +215,7 @@ void RunSupervisor::take_machine(const Machine& machine) {
 }
 
 void RunSupervisor::on_virtiofsd_died() {
+    settle_limit_ = settle_without_virtiofsd;
     if (!ending() && !grace_) {
         fail_after(virtiofsd_grace, "the file system server (virtiofsd) of a mounted VFS died");
     }

@@ -108,7 +108,7 @@ asio::awaitable<void> RunSupervisor::abort_commands() {
 
 asio::awaitable<void> RunSupervisor::settle() {
     if (!can_ask()) co_return;
-    auto settled = co_await guest_->settle(model::defaults::settle_limit);
+    auto settled = co_await guest_->settle(settle_limit_);
     if (!settled && !core_->closing) {
         spdlog::warn("the machine did not settle run={} error={}", record_.id.str(),
                      protocol::escape_foreign(settled.error().describe()));

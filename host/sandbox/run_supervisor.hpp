@@ -125,6 +125,7 @@ class RunSupervisor : public std::enable_shared_from_this<RunSupervisor> {
     bool connected_ = false;    // connect() has succeeded
     bool guest_usable_ = true;  // false: nobody answers any more, do not wait for it
     bool has_machine_ = false;
+    std::chrono::milliseconds settle_limit_ = model::defaults::settle_limit;
     bool bringing_up_ = false;
     bool recovering_ = false;       // what libvirt knows is not known yet
     bool ended_ = false;            // end() was started
