@@ -18,7 +18,7 @@ using model::RunStatus;
 namespace {
 
 // When QEMU dies its virtiofsd die with it; what libvirt says of the machine is the better reason.
-constexpr std::chrono::milliseconds virtiofsd_grace{300};
+constexpr std::chrono::milliseconds virtiofsd_grace{1'000};
 // What hangs on the dead one never comes back; this is for the other VFS.
 constexpr std::chrono::milliseconds settle_without_virtiofsd{1'500};
 
