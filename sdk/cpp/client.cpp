@@ -328,13 +328,13 @@ Result<void> Client::resize(const std::string& run, const std::string& id, Termi
 }
 
 Result<void> Client::send_input(const std::string& run, const std::string& id, std::uint64_t from,
-                                std::string bytes, bool close) {
+                                BodyReader source) {
     Request request;
     request.method = "POST";
-    request.target = command_target(run, id) + "/input?from=" + std::to_string(from) +
-                     (close ? "&close=true" : "");
+    request.target =
+        command_target(run, id) + "/input?from=" + std::to_string(from) + "&close=true";
     request.headers.emplace_back("Content-Type", "application/octet-stream");
-    request.body = std::move(bytes);
+    request.source = std::move(source);
     request.silence_limit = 0ms;  // a program may leave its input unread as long as it likes
     TRY([[maybe_unused]] const auto answer, ask(request));
     return {};

@@ -100,9 +100,10 @@ class Client {
                             std::chrono::seconds limit);
     Result<Command> kill(const std::string& run, const std::string& id, int signal);
     Result<void> resize(const std::string& run, const std::string& id, TerminalSize size);
-    // Bytes of standard input from offset `from`; `close` ends the input after them.
+    // The rest of standard input from offset `from` on, for as long as `source` has something; its
+    // end is the end of the input. One call, because pieces sent apart could overtake each other.
     Result<void> send_input(const std::string& run, const std::string& id, std::uint64_t from,
-                            std::string bytes, bool close);
+                            BodyReader source);
 
     Result<json::object> create_key(const std::string& label,
                                     const std::vector<std::string>& namespaces);

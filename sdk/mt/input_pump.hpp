@@ -1,9 +1,9 @@
 #pragma once
 // InputPump: carries standard input to a command, in a thread and over a connection of its own.
-// Each piece is sent with its offset and repeated after a lost connection, so none is lost or
-// doubled.
+// After a lost connection it goes on at an offset that the machine has, so nothing is lost or doubled.
 
 #include "sdk/cpp/client.hpp"
+#include "sdk/cpp/input_tail.hpp"
 
 #include <thread>
 
@@ -18,10 +18,15 @@ class InputPump {
 
   private:
     void pump(sdk::Client client);
+    protocol::Result<void> send(sdk::Client& client);
+    protocol::Result<std::size_t> read(char* data, std::size_t size);
 
     sdk::Interrupt stop_;
     std::string run_, command_;
     int fd_;
+    // Of the thread:
+    sdk::InputTail tail_;
+    bool at_end_ = false;
     std::thread thread_;
 };
 
