@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <spawn.h>
@@ -140,6 +141,23 @@ std::vector<std::string> Recorder::requests() {
 std::string ok(std::string_view body) {
     return "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) +
            "\r\nConnection: close\r\n\r\n" + std::string(body);
+}
+
+std::string status_line(const std::string& answer) {
+    return answer.substr(0, answer.find("\r\n"));
+}
+
+int status_of(const std::string& answer) {
+    return answer.starts_with("HTTP/1.1 ") ? std::atoi(answer.c_str() + 9) : 0;
+}
+
+std::string body_of(const std::string& answer) {
+    const auto at = answer.find("\r\n\r\n");
+    return at == std::string::npos ? "" : answer.substr(at + 4);
+}
+
+bool has(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
 }
 
 Proxy::Proxy(std::vector<std::string> allowed_ranges) : run_(protocol::RunId::random().str()) {

@@ -76,6 +76,11 @@ class Recorder {
 };
 
 std::string ok(std::string_view body);
+// Of an answer as it came: "HTTP/1.1 200 OK", 200, and what follows the header.
+std::string status_line(const std::string& answer);
+int status_of(const std::string& answer);
+std::string body_of(const std::string& answer);
+bool has(const std::string& text, std::string_view part);
 
 class Proxy {
   public:

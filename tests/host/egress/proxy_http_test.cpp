@@ -9,17 +9,6 @@ namespace {
 
 const std::vector<std::string> loopback = {"127.0.0.0/8"};
 
-std::string status_of(const std::string& answer) {
-    return answer.substr(0, answer.find("\r\n"));
-}
-bool has(const std::string& text, std::string_view part) {
-    return text.find(part) != std::string::npos;
-}
-std::string body_of(const std::string& answer) {
-    const auto at = answer.find("\r\n\r\n");
-    return at == std::string::npos ? "" : answer.substr(at + 4);
-}
-
 TEST(ProxyHttp, PassesARequestOnInItsOwnWords) {
     Recorder recorder(ok("hello"));
     Server server(std::ref(recorder));
@@ -29,11 +18,11 @@ TEST(ProxyHttp, PassesARequestOnInItsOwnWords) {
                         " HTTP/1.1\r\nHost: somebody.else\r\nX-Own: 1\r\nConnection: "
                         "keep-alive, X-Hop\r\nX-Hop: 2\r\nProxy-Authorization: Basic eDp5\r\n"
                         "Proxy-Connection: keep-alive\r\nTE: trailers\r\nUpgrade: h2c\r\n\r\n");
-    EXPECT_EQ(status_of(answer), "HTTP/1.1 200 OK");
+    EXPECT_EQ(status_line(answer), "HTTP/1.1 200 OK");
     EXPECT_EQ(body_of(answer), "hello");
     ASSERT_EQ(recorder.requests().size(), 1u);
     const std::string request = recorder.requests()[0];
-    EXPECT_EQ(status_of(request), "GET /a?b=c HTTP/1.1");
+    EXPECT_EQ(status_line(request), "GET /a?b=c HTTP/1.1");
     EXPECT_TRUE(has(request, "Host: " + server.at("127.0.0.1") + "\r\n")) << request;
     EXPECT_TRUE(has(request, "X-Own: 1\r\n"));
     EXPECT_TRUE(has(request, "Connection: close\r\n"));
@@ -136,7 +125,7 @@ TEST(ProxyHttp, HeadAndBodilessAnswersKeepTheConnection) {
     const auto head = guest.read_until("\r\n\r\n");
     EXPECT_TRUE(has(head, "Content-Length: 12345"));
     guest.send("GET " + server.url("/") + " HTTP/1.1\r\nHost: x\r\n\r\n");
-    EXPECT_EQ(status_of(guest.read_until("\r\n\r\n")), "HTTP/1.1 204 No Content");
+    EXPECT_EQ(status_line(guest.read_until("\r\n\r\n")), "HTTP/1.1 204 No Content");
 }
 
 TEST(ProxyHttp, ContinuesAClientThatExpectsIt) {
@@ -162,7 +151,7 @@ TEST(ProxyHttp, AnEarlyAnswerReachesAClientThatIsStillSending) {
     guest.send("POST " + server.url("/") +
                " HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\nsome");
     const auto answer = guest.read_all();
-    EXPECT_EQ(status_of(answer), "HTTP/1.1 413 Too Large");
+    EXPECT_EQ(status_line(answer), "HTTP/1.1 413 Too Large");
     EXPECT_EQ(body_of(answer), "no!");
 }
 
@@ -175,16 +164,16 @@ TEST(ProxyHttp, TellsWhenAServerDoesNotAnswer) {
         closed_port = gone.port();
     }
     Proxy proxy(loopback);
-    EXPECT_EQ(
-        status_of(proxy.ask(internet(), "GET " + silent.url("/") + " HTTP/1.1\r\nHost: x\r\n\r\n")),
-        "HTTP/1.1 502 Bad Gateway");
-    EXPECT_EQ(
-        status_of(proxy.ask(internet(), "GET " + other.url("/") + " HTTP/1.1\r\nHost: x\r\n\r\n")),
-        "HTTP/1.1 502 Bad Gateway");
+    EXPECT_EQ(status_line(
+                  proxy.ask(internet(), "GET " + silent.url("/") + " HTTP/1.1\r\nHost: x\r\n\r\n")),
+              "HTTP/1.1 502 Bad Gateway");
+    EXPECT_EQ(status_line(
+                  proxy.ask(internet(), "GET " + other.url("/") + " HTTP/1.1\r\nHost: x\r\n\r\n")),
+              "HTTP/1.1 502 Bad Gateway");
     const auto refused =
         proxy.ask(internet(), "GET http://127.0.0.1:" + std::to_string(closed_port) +
                                   "/ HTTP/1.1\r\nHost: x\r\n\r\n");
-    EXPECT_EQ(status_of(refused), "HTTP/1.1 502 Bad Gateway");
+    EXPECT_EQ(status_line(refused), "HTTP/1.1 502 Bad Gateway");
     EXPECT_TRUE(has(refused, "Connection refused")) << refused;
 }
 
@@ -198,7 +187,7 @@ TEST(ProxyHttp, ConnectCarriesBytesBothWaysAndHalfCloses) {
     Stream guest = proxy.connect(internet());
     // The first bytes come together with the request.
     guest.send("CONNECT " + server.at("127.0.0.1") + " HTTP/1.1\r\nHost: x\r\n\r\n\x16\x03\x01");
-    EXPECT_EQ(status_of(guest.read_until("\r\n\r\n")), "HTTP/1.1 200 Connection established");
+    EXPECT_EQ(status_line(guest.read_until("\r\n\r\n")), "HTTP/1.1 200 Connection established");
     guest.send("more");
     guest.half_close();
     EXPECT_EQ(guest.read_all().size(), 1u << 20);
@@ -215,7 +204,7 @@ TEST_P(Smuggling, IsRefusedBeforeAnythingIsSent) {
         proxy.ask(internet(), "POST " + server.url("/") + " HTTP/1.1\r\n" + GetParam() +
                                   "\r\n\r\n0\r\n\r\nGET " + server.url("/smuggled") +
                                   " HTTP/1.1\r\nHost: x\r\n\r\n");
-    EXPECT_EQ(status_of(answer), "HTTP/1.1 400 Bad Request") << answer;
+    EXPECT_EQ(status_line(answer), "HTTP/1.1 400 Bad Request") << answer;
     EXPECT_TRUE(recorder.requests().empty());
 }
 
@@ -244,7 +233,8 @@ TEST(ProxyHttp, RefusesWhatIsNoProxyRequest) {
           "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", "CONNECT 127.0.0.1 HTTP/1.1\r\n\r\n",
           "GET http://x.example/ HTTP/2.0\r\nHost: x\r\n\r\n", "\x16\x03\x01\x02 hello\r\n\r\n",
           "GET http://x.example/\r\n\r\n"}) {
-        EXPECT_EQ(status_of(proxy.ask(internet(), request)), "HTTP/1.1 400 Bad Request") << request;
+        EXPECT_EQ(status_line(proxy.ask(internet(), request)), "HTTP/1.1 400 Bad Request")
+            << request;
     }
 }
 
@@ -253,10 +243,10 @@ TEST(ProxyHttp, BoundsHeaders) {
     const auto large =
         proxy.ask(internet(), "GET http://127.0.0.1:1/ HTTP/1.1\r\nHost: x\r\nX-Large: " +
                                   std::string(100'000, 'x') + "\r\n\r\n");
-    EXPECT_EQ(status_of(large), "HTTP/1.1 431 Request Header Fields Too Large");
+    EXPECT_EQ(status_line(large), "HTTP/1.1 431 Request Header Fields Too Large");
     std::string many;
     for (int i = 0; i < 200; ++i) many += "X-" + std::to_string(i) + ": y\r\n";
-    EXPECT_EQ(status_of(proxy.ask(
+    EXPECT_EQ(status_line(proxy.ask(
                   internet(), "GET http://127.0.0.1:1/ HTTP/1.1\r\nHost: x\r\n" + many + "\r\n")),
               "HTTP/1.1 400 Bad Request");
 }
