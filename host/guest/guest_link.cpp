@@ -75,6 +75,8 @@ class GuestLink final : public sandbox::Guest, public std::enable_shared_from_th
     Async<void> done(Async<boost::json::value> asked);
 
     std::shared_ptr<LinkCore> core_;
+    // Standard inputs in use, by command id.
+    std::unordered_map<std::string, std::shared_ptr<InputWriter>> inputs_;
     std::unordered_map<std::string, std::weak_ptr<CommandRun>> runs_;
 };
 
@@ -237,12 +239,20 @@ std::shared_ptr<sandbox::Follower> GuestLink::follow(protocol::CommandFollow req
 }
 
 std::shared_ptr<sandbox::InputSink> GuestLink::input(protocol::CommandInput request) {
-    const auto writer = std::make_shared<InputWriter>(core_->executor(), std::move(request));
-    writer->dropped = [weak = std::weak_ptr<LinkCore>(core_), raw = writer.get()] {
-        if (const auto core = weak.lock()) core->drop(raw->key, raw->port);
-    };
-    core_->add(writer);
-    return {writer.get(), [writer](sandbox::InputSink*) { writer->release(); }};
+    const std::uint64_t from = request.from;
+    std::shared_ptr<InputWriter>& writer = inputs_[request.id];
+    if (writer == nullptr) {
+        const std::string id = request.id;
+        writer = std::make_shared<InputWriter>(core_->executor(), std::move(request));
+        writer->finished = [weak = weak_from_this(), id] {
+            if (const auto self = weak.lock()) self->inputs_.erase(id);
+        };
+        // Adding may finish it at once, which empties the entry.
+        const auto added = writer;
+        core_->add(added);
+        return std::make_shared<InputPiece>(added, from);
+    }
+    return std::make_shared<InputPiece>(writer, from);
 }
 
 Async<void> GuestLink::settle(std::chrono::milliseconds limit) {

@@ -3,6 +3,9 @@
 #include "protocol/wire/json_codec.hpp"
 #include "protocol/wire/operations.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace host::guest {
 
 using protocol::Channel;
@@ -17,11 +20,20 @@ Failure input_closed() {
 
 }  // namespace
 
-sandbox::Async<void> InputWriter::write(std::string bytes) {
-    const auto self = shared_from_this();  // the consumer may let go while this waits
-    if (end_asked_) co_return protocol::fail(Kind::conflict, "written after the end of the input");
-    held_ += bytes;
-    const std::uint64_t wanted = end();
+sandbox::Async<void> InputWriter::write(std::uint64_t at, std::string bytes) {
+    const auto self = shared_from_this();  // the client may let go while this waits
+    if (at > end()) {
+        co_return protocol::fail(Failure::with_code(
+            Kind::conflict, "input-gap",
+            "input is missing before offset " + std::to_string(at) + "; it was given up to " +
+                std::to_string(end())));
+    }
+    const std::uint64_t known = std::min<std::uint64_t>(bytes.size(), end() - at);
+    if (known < bytes.size() && end_asked_) {
+        co_return protocol::fail(Kind::conflict, "written after the end of the input");
+    }
+    held_.append(bytes, known);
+    const std::uint64_t wanted = at + bytes.size();
     push();
     while (furthest_ < wanted) {
         if (broken_) co_return protocol::fail(*broken_);
@@ -33,7 +45,7 @@ sandbox::Async<void> InputWriter::write(std::string bytes) {
 }
 
 sandbox::Async<void> InputWriter::close() {
-    const auto self = shared_from_this();  // the consumer may let go while this waits
+    const auto self = shared_from_this();  // the client may let go while this waits
     end_asked_ = true;
     push();
     while (!end_sent_ && !over_) {
@@ -44,11 +56,11 @@ sandbox::Async<void> InputWriter::close() {
     co_return Result<void>();
 }
 
-void InputWriter::release() {
-    if (end_asked_ || over_) return;
+void InputWriter::finish() {
     over_ = true;
-    if (const auto drop = std::exchange(dropped, nullptr)) drop();
+    held_.clear();
     changed_.notify();
+    if (const auto tell = std::exchange(finished, nullptr)) tell();
 }
 
 std::string InputWriter::request() {
@@ -96,17 +108,22 @@ Result<void> InputWriter::on_event(std::string_view name, const boost::json::val
 
 Result<void> InputWriter::on_end(Result<boost::json::value> answer) {
     if (!answer) broken_ = std::move(answer).error();
-    over_ = true;
-    held_.clear();
-    changed_.notify();
+    finish();
     return {};
 }
 
 void InputWriter::on_abandoned(const Failure& why) {
     if (!over_) broken_ = why;
-    over_ = true;
-    held_.clear();
-    changed_.notify();
+    finish();
 }
+
+sandbox::Async<void> InputPiece::write(std::string bytes) {
+    const std::uint64_t at = at_;
+    at_ += bytes.size();
+    auto writing = writer_->write(at, std::move(bytes));
+    co_return co_await std::move(writing);
+}
+
+sandbox::Async<void> InputPiece::close() { return writer_->close(); }
 
 }  // namespace host::guest
