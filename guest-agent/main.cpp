@@ -78,7 +78,8 @@ Result<void> run() {
     TRY_VOID(prepare_process_one());
     const auto options = parse_boot_options(read_small_file("/proc/cmdline").value_or(""));
     if (options.probe) answer_probe();
-    load_modules("/modules");
+    const bool serial = options.transport == TransportChoice::serial;
+    load_modules("/modules", serial ? VsockModules::skip : VsockModules::load);
 
     boost::asio::io_context loop(1);
     Reaper reaper(loop.get_executor());

@@ -82,7 +82,7 @@ Result<void> prepare_process_one() {
     return {};
 }
 
-void load_modules(const std::string& folder) {
+void load_modules(const std::string& folder, VsockModules vsock) {
     const auto order = read_small_file(folder + "/order");
     if (!order) return;
     std::string_view rest = *order;
@@ -90,7 +90,9 @@ void load_modules(const std::string& folder) {
         const auto end = rest.find('\n');
         const auto name = rest.substr(0, end);
         rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
-        if (!name.empty()) load_module(folder + "/" + std::string(name));
+        const bool of_vsock = name.find("vsock") != std::string_view::npos;
+        if (name.empty() || (of_vsock && vsock == VsockModules::skip)) continue;
+        load_module(folder + "/" + std::string(name));
     }
 }
 

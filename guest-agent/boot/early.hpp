@@ -12,10 +12,12 @@ namespace guest_agent {
 // agent itself. Failures are fatal for the boot.
 protocol::Result<void> prepare_process_one();
 
-// Loads what `folder`/order names, in that order. A module that fails is named on the console and
-// skipped: what it was for will be missed later, with a better message. Without the folder (a kernel
-// that has everything built in): nothing.
-void load_modules(const std::string& folder);
+enum class VsockModules : bool { skip, load };
+
+// Loads what `folder`/order names, in that order; vsock's own only where they are wanted, since each module
+// costs boot time. One that fails is named on the console and skipped: what it was for will be missed
+// later, with a better message. Without the folder (a kernel that has everything built in): nothing.
+void load_modules(const std::string& folder, VsockModules vsock);
 
 // The loopback interface; in a capsule there is no other.
 void bring_loopback_up();

@@ -20,11 +20,20 @@ constexpr std::size_t pipe_bytes = 64u << 10;
 constexpr std::size_t piece_bytes = 64u << 10;
 // Per turn of the loop, so that a flood does not starve other commands' answers.
 constexpr std::size_t turn_bytes = 256u << 10;
+// A program that writes in small pieces would wake the agent, which has the higher priority, for each of
+// them. Turns that follow each other this closely and bring little are spaced out instead, while the pipe
+// fills; a full pipe is read at once, so a fast writer is never slowed down.
+constexpr auto busy_gap = std::chrono::milliseconds(1);
+constexpr auto busy_pause = std::chrono::milliseconds(2);
+constexpr std::size_t little_bytes = pipe_bytes / 2;
 
 }  // namespace
 
 Output::Output(boost::asio::any_io_executor executor)
-    : fd_(executor), hold_timer_(executor), ring_(protocol::limits::follow_ring_bytes + pipe_bytes) {}
+    : fd_(executor),
+      hold_timer_(executor),
+      pause_timer_(executor),
+      ring_(protocol::limits::follow_ring_bytes + pipe_bytes) {}
 
 void Output::start(protocol::UniqueFd fd, std::function<void()> on_end) {
     on_end_ = std::move(on_end);
@@ -42,7 +51,17 @@ void Output::wait() {
                    });
 }
 
+void Output::pause() {
+    waiting_ = true;
+    pause_timer_.expires_after(busy_pause);
+    pause_timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+        self->waiting_ = false;
+        if (!error && !self->ended_) self->read_some();
+    });
+}
+
 void Output::read_some() {
+    const std::uint64_t before = window_.bytes();
     std::size_t left = turn_bytes;
     while (left > 0) {
         const std::size_t limit = std::min(left, room());
@@ -53,7 +72,15 @@ void Output::read_some() {
         if (!read_piece(limit)) break;
         left -= std::min(left, piece_bytes);
     }
-    wait();
+    if (ended_) return;
+    const auto now = std::chrono::steady_clock::now();
+    const bool close_behind = now - std::exchange(last_turn_, now) < busy_gap + busy_pause;
+    const std::uint64_t count = window_.bytes() - before;
+    if (close_behind && count > 0 && count < little_bytes) {
+        pause();
+    } else {
+        wait();
+    }
 }
 
 void Output::read_rest() {
@@ -95,6 +122,7 @@ void Output::close() {
     boost::system::error_code ignored;
     fd_.close(ignored);
     hold_timer_.cancel();
+    pause_timer_.cancel();
     window_.finish();
     const auto holders = holders_;
     for (const auto& holder : holders) {

@@ -68,6 +68,7 @@ class Output : public std::enable_shared_from_this<Output> {
     };
 
     void wait();
+    void pause();
     void read_some();
     // Reads once, at most `limit` bytes. False: nothing to read now, or ended.
     bool read_piece(std::size_t limit);
@@ -76,12 +77,13 @@ class Output : public std::enable_shared_from_this<Output> {
     void hold_until(TimePoint when);
 
     boost::asio::posix::stream_descriptor fd_;
-    boost::asio::steady_timer hold_timer_;
+    boost::asio::steady_timer hold_timer_, pause_timer_;
     std::function<void()> on_end_;
     protocol::OutputWindow window_;
     protocol::ByteRing ring_;
     std::vector<Holder> holders_;
     std::optional<TimePoint> hold_until_;  // when the timer is armed
+    TimePoint last_turn_;
     bool waiting_ = false;
     bool held_ = false;
     bool ended_ = false;

@@ -1,8 +1,9 @@
 #pragma once
 // Starts one process as a SpawnPlan says: own session, the account's ids and groups, default signals, no
 // inherited descriptors, born inside its cgroup. Everything is prepared before the clone; the child only
-// makes async-signal-safe calls and reports a failure as {stage, errno} through a close-on-exec pipe,
-// which the parent reads when it reaps the child: no waiting for the exec.
+// makes async-signal-safe calls, writes to nothing but its own stack (it shares the agent's memory until it
+// executes) and reports a failure as {stage, errno} through a close-on-exec pipe, which the parent reads when
+// it reaps the child.
 // Sources: clone(2) (clone3, CLONE_INTO_CGROUP), setresuid(2), close_range(2), ioctl_tty(2).
 
 #include <sys/types.h>

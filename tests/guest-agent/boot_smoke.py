@@ -42,14 +42,15 @@ class Machine:
         size = [f"{disk_gib}G"] if disk_gib else []
         subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", base, overlay] + size, check=True)
         command = [
-            "qemu-system-x86_64", "-accel", "tcg", "-machine", "q35,hpet=off", "-cpu", "max", "-smp", "1", "-m", str(options.memory),
+            "qemu-system-x86_64", "-accel", "tcg", "-machine", "q35,hpet=off", "-cpu", "qemu64", "-smp", "1", "-m", str(options.memory),
             "-nodefaults", "-display", "none", "-no-reboot", "-kernel", kernel, "-initrd", options.initrd,
-            "-append", f"console=ttyS0 quiet loglevel=4 panic=-1 tsc=reliable no_timer_check {words}",
+            "-append", f"console=ttyS0 quiet panic=-1 capsule.transport=serial {words}",
             "-serial", f"file:{self.console_path}",
             "-drive", f"file={overlay},if=none,id=root,cache=unsafe", "-device", "virtio-blk-pci,drive=root",
             "-device", "virtio-serial-pci", "-chardev", f"socket,id=link,path={link},server=on,wait=off",
             "-device", "virtserialport,chardev=link,name=org.capsule.agent.0", "-device", "virtio-rng-pci",
         ]
+        command += options.qemu
         self.started = time.monotonic()
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
         self.link = link
@@ -403,6 +404,8 @@ def main():
     parser.add_argument("--store", default="/var/lib/capsuled/images")
     parser.add_argument("--memory", type=int, default=512)
     parser.add_argument("--only", help="names of checks, with commas")
+    parser.add_argument("--qemu", default="", type=str.split,
+                        help="more arguments for QEMU; '-icount shift=0' makes times inside independent of the load outside")
     options = parser.parse_args()
     options.initrd = None
     failed = []

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <fstream>
 
+#include <boost/json/parse.hpp>
 #include <gmock/gmock.h>
 #include <unistd.h>
 

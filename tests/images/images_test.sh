@@ -102,16 +102,15 @@ modules_in_order() {
     [[ $seen == *virtio_blk.ko* && $seen == *vmw_vsock_virtio_transport.ko* && $seen != *vsock_loopback* ]]
 }
 
-# says_up_to_date SECONDS BUILD-ARGUMENTS...
+# says_up_to_date BUILD-ARGUMENTS...: with less than a second of processor time (the clock depends on other work).
 says_up_to_date() {
-    local limit=$1 before after
-    shift
-    before=$(date +%s%N)
-    build "$@" | tee "$WORK/said"
-    after=$(date +%s%N)
+    local TIMEFORMAT='%U %S' used
+    { time build "$@" >"$WORK/said" 2>&1; } 2>"$WORK/time"
+    cat "$WORK/said"
     grep -q 'up to date' "$WORK/said" || return 1
-    echo "took $(((after - before) / 1000000)) ms"
-    [ $((after - before)) -lt $((limit * 1000000000)) ]
+    used=$(tail -n 1 "$WORK/time")
+    echo "seconds of processor time: $used"
+    awk '{ exit !($1 + $2 < 1) }' <<<"$used"
 }
 
 # The same agent must give the same bytes in another store; it is taken out of the present initrd.
@@ -304,6 +303,7 @@ prune_keeps_what_is_used() {
 # --- in a machine --------------------------------------------------------------------------------------------------
 
 # boot NAME SCRIPT: a machine whose process 1 runs the script in the base image; its console goes to WORK/NAME.log.
+# no_timer_check: on a busy host an emulated timer comes too late for the kernel's check, which then panics.
 boot() {
     local name=$1 folder=$WORK/boot-$1
     mkdir -p "$folder"
@@ -315,7 +315,7 @@ boot() {
     timeout 300 qemu-system-x86_64 -accel tcg -machine q35,hpet=off -m 512 -nodefaults -no-user-config -display none \
         -serial "file:$WORK/$name.log" -kernel "$STORE/kernel/vmlinux" -initrd "$folder/initrd" \
         -drive "file=$folder/overlay,if=none,id=root,cache=unsafe" -device virtio-blk-pci,drive=root \
-        -device virtio-rng-pci -no-reboot -append "console=ttyS0 quiet" || return 1
+        -device virtio-rng-pci -no-reboot -append "console=ttyS0 quiet panic=-1 no_timer_check" || return 1
     tr -d '\r' <"$WORK/$name.log" >"$WORK/$name.txt"
     rm -rf "$folder"
 }
@@ -352,8 +352,8 @@ for artefact in kernel initrd base; do
 done
 check "kernel: vmlinux has a PVH entry" python3 "$ROOT/images/lib/vmlinux.py" check "$STORE/kernel/vmlinux"
 check "kernel: modules come after what they need" modules_in_order
-check "kernel: a second build is up to date" says_up_to_date 10 kernel
-check "base: a second build is up to date" says_up_to_date 10 base
+check "kernel: a second build is up to date" says_up_to_date kernel
+check "base: a second build is up to date" says_up_to_date base
 check "initrd: has what the agent needs" initrd_lists
 check "initrd: same contents, same bytes" initrd_is_reproducible
 check "initrd: a dynamic agent is refused" dynamic_agent_is_refused
@@ -368,8 +368,8 @@ check "errors: wrong arguments" wrong_arguments_are_refused
 check "apt sources: one-line, deb822 and mirror lists" sources_are_understood
 check "build: a terminated one leaves nothing" terminated_build_leaves_nothing
 check "build: a killed one is repaired by the next, same contents, same name" killed_build_is_repaired
-check "build: a killed one leaves no tool running and no mount" killed_build_leaves_no_tool
 check "build: refresh keeps what is current" refresh_keeps_what_is_current
+check "build: a killed one leaves no tool running and no mount" killed_build_leaves_no_tool
 check "build: a second one waits" second_build_waits
 check "prune: only what is not used, only when told to" prune_keeps_what_is_used
 if command -v qemu-system-x86_64 >/dev/null && command -v gcc >/dev/null; then

@@ -156,7 +156,7 @@ class Host:
     # ---- what a user does ----
     def mt(self, *arguments, input=None, check=True, timeout=300, env=None):
         """Runs mt; returns the CompletedProcess with bytes in stdout and stderr."""
-        environment = dict(os.environ, MAITENTO_URL=f"unix://{self.socket}", **(env or {}))
+        environment = {**os.environ, "MAITENTO_URL": f"unix://{self.socket}", **(env or {})}
         done = subprocess.run([BIN / "mt", *map(str, arguments)], input=input or b"",
                               capture_output=True, timeout=timeout, env=environment)
         if check and done.returncode != 0:

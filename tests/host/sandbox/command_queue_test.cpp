@@ -232,11 +232,8 @@ TEST_F(Commands, AWaiterHearsOfTheEndAsItHappens) {
     settle();
     const auto one = exec(id, "one");
     auto heard = std::make_shared<std::optional<CommandStatus>>();
-    boost::asio::co_spawn(*loop,
-                          service->wait_command(Principal(), id, one, std::chrono::seconds(30)),
-                          [heard](std::exception_ptr, Result<model::CommandRecord> record) {
-                              *heard = record->status;
-                          });
+    later(service->wait_command(Principal(), id, one, std::chrono::seconds(30)),
+          [heard](Result<model::CommandRecord> record) { *heard = record->status; });
     settle();
     EXPECT_FALSE(*heard);
     finish(one);
@@ -247,11 +244,8 @@ TEST_F(Commands, AWaiterGetsTheRecordAtItsLimit) {
     settle();
     const auto one = exec(id, "one");
     auto heard = std::make_shared<std::optional<CommandStatus>>();
-    boost::asio::co_spawn(*loop,
-                          service->wait_command(Principal(), id, one, std::chrono::seconds(30)),
-                          [heard](std::exception_ptr, Result<model::CommandRecord> record) {
-                              *heard = record->status;
-                          });
+    later(service->wait_command(Principal(), id, one, std::chrono::seconds(30)),
+          [heard](Result<model::CommandRecord> record) { *heard = record->status; });
     advance(29'999);
     EXPECT_FALSE(*heard);
     advance(1);

@@ -7,9 +7,9 @@
 #include "support/manual_clock.hpp"
 
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <gtest/gtest.h>

@@ -123,10 +123,9 @@ TEST_F(Recovery, StoppedWhileLibvirtIsAwayItEndsLater) {
     start_daemon();
     settle();
     bool stopped = false;
-    boost::asio::co_spawn(*loop, service->terminate(Principal(), id),
-                          [&](std::exception_ptr, Result<model::RunRecord> record) {
-                              stopped = record && record->status == RunStatus::terminated;
-                          });
+    later(service->terminate(Principal(), id), [&](Result<model::RunRecord> record) {
+        stopped = record && record->status == RunStatus::terminated;
+    });
     settle();
     hypervisor.away = false;
     service->on_reconnect();
@@ -305,8 +304,7 @@ TEST_F(Recovery, SurvivesAKillAtEveryStep) {
         const auto& order = agent(id)->order;
         const std::set<std::string> once(order.begin(), order.end());
         ASSERT_EQ(once.size(), order.size()) << step;
-        boost::asio::co_spawn(*loop, service->terminate(Principal(), id),
-                              [](std::exception_ptr, Result<model::RunRecord>) {});
+        later(service->terminate(Principal(), id), [](Result<model::RunRecord>) {});
         steps(step % 25);
         kill_daemon();
         start_daemon();

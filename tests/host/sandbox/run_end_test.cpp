@@ -44,10 +44,9 @@ TEST_F(RunEnd, StoppingTwiceOrTwentyTimesIsNoErrorAndOneEnd) {
     settle();
     int answers = 0;
     for (int i = 0; i < 20; ++i) {
-        boost::asio::co_spawn(*loop, service->terminate(Principal(), id),
-                              [&answers](std::exception_ptr, Result<model::RunRecord> record) {
-                                  if (record->status == RunStatus::terminated) ++answers;
-                              });
+        later(service->terminate(Principal(), id), [&answers](Result<model::RunRecord> record) {
+            if (record->status == RunStatus::terminated) ++answers;
+        });
     }
     settle();
     EXPECT_EQ(answers, 20);
@@ -201,8 +200,7 @@ TEST_F(RunEnd, WithoutLibvirtTheRunIsEndingUntilItComesBack) {
     const RunId id = start("empty");
     settle();
     hypervisor.away = true;
-    boost::asio::co_spawn(*loop, service->terminate(Principal(), id),
-                          [](std::exception_ptr, Result<model::RunRecord>) {});
+    later(service->terminate(Principal(), id), [](Result<model::RunRecord>) {});
     advance(5'000);
     EXPECT_EQ(run(id).status, RunStatus::running);
     EXPECT_EQ(run(id).phase, model::RunPhase::ending);
@@ -260,8 +258,7 @@ TEST_F(RunEnd, ClosingTheServiceLeavesRunsAlive) {
     const auto one = exec(id, "sleep");
     settle();
     bool closed = false;
-    boost::asio::co_spawn(*loop, service->close(),
-                          [&closed](std::exception_ptr) { closed = true; });
+    close_service(closed);
     settle();
     EXPECT_TRUE(closed);
     EXPECT_EQ(hypervisor.machines.size(), 1u);

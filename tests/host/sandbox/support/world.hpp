@@ -3,11 +3,13 @@
 // kill -9: nothing of the daemon runs any more, everything it had stored or created stays.
 
 #include "host/sandbox/service_impl.hpp"
+#include "host/sandbox/spawn.hpp"
 #include "support/fake_guest.hpp"
 #include "support/fake_host.hpp"
 #include "support/manual_clock.hpp"
 
-#include <boost/asio/co_spawn.hpp>
+#include <type_traits>
+
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
@@ -106,13 +108,14 @@ class World {
     template <typename T>
     std::optional<Result<T>> call(Async<T> task) {
         auto answer = std::make_shared<std::optional<Result<T>>>();
-        boost::asio::co_spawn(*loop, std::move(task),
-                              [answer](std::exception_ptr thrown, Result<T> result) {
-                                  EXPECT_FALSE(thrown);
-                                  answer->emplace(std::move(result));
-                              });
+        later(std::move(task), [answer](Result<T> result) { answer->emplace(std::move(result)); });
         settle();
         return *answer;
+    }
+    // Goes on while the test does.
+    template <typename T>
+    void later(Async<T> task, std::type_identity_t<std::function<void(Result<T>)>> done) {
+        spawn(loop->get_executor(), "test", finish(std::move(task), std::move(done)));
     }
 
     std::shared_ptr<FakeAgent> agent(const RunId& run) {
@@ -182,6 +185,22 @@ class World {
     std::unique_ptr<boost::asio::io_context> loop;
     std::unique_ptr<LoopWorkers> workers;
     std::shared_ptr<ServiceImpl> service;
+
+    void close_service(bool& closed) {
+        spawn(loop->get_executor(), "test", close_and_tell(service, closed));
+    }
+
+  private:
+    static boost::asio::awaitable<void> close_and_tell(std::shared_ptr<ServiceImpl> service,
+                                                       bool& closed) {
+        co_await service->close();
+        closed = true;
+    }
+    template <typename T>
+    static boost::asio::awaitable<void> finish(Async<T> task, std::function<void(Result<T>)> done) {
+        auto result = co_await std::move(task);
+        done(std::move(result));
+    }
 };
 
 // Programs of the start-up steps end well at once; commands run until a test ends them.
