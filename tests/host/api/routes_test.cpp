@@ -3,6 +3,7 @@
 #include "host/api/records_json.hpp"
 #include "tests/host/api/harness.hpp"
 
+#include <boost/json/serialize.hpp>
 #include <gmock/gmock.h>
 
 namespace host::api::testing {
