@@ -191,9 +191,9 @@ int Proxy::stop() {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-void Proxy::hand_over(const Policy& policy, int fd) {
+void Proxy::hand_over(const Policy& policy, int fd, const std::string& run) {
     Handover handover;
-    handover.run = run_;
+    handover.run = run.empty() ? run_ : run;
     handover.policy = policy;
     const auto sent = send_with_fd(control_.get(), encode(handover), fd);
     EXPECT_TRUE(sent) << sent.error().describe();
@@ -203,9 +203,7 @@ Stream Proxy::connect(const Policy& policy, const std::string& run) {
     int ends[2];
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     const UniqueFd theirs(ends[1]);
-    const std::string own_run = std::exchange(run_, run.empty() ? run_ : run);
-    hand_over(policy, theirs.get());
-    run_ = own_run;
+    hand_over(policy, theirs.get(), run);
     return Stream(UniqueFd(ends[0]));
 }
 

@@ -88,7 +88,7 @@ class Proxy {
     ~Proxy();
     Stream connect(const Policy& policy, const std::string& run = "");
     // Another descriptor instead of a fresh socket pair.
-    void hand_over(const Policy& policy, int fd);
+    void hand_over(const Policy& policy, int fd, const std::string& run = "");
     pid_t pid() const { return pid_; }
     // Closes the control socket and returns the exit status.
     int stop();
