@@ -19,6 +19,7 @@ namespace host::sandbox {
 class ServiceImpl final : public Service, public std::enable_shared_from_this<ServiceImpl> {
   public:
     explicit ServiceImpl(Parts parts);
+    ~ServiceImpl() override;
 
     // Makes the default namespace, takes over what an earlier daemon has left, and goes on with
     // that as soon as libvirt can be asked. Called once, before anything else.

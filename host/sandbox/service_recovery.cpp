@@ -24,6 +24,9 @@ constexpr auto second_look = 30s;
 ServiceImpl::ServiceImpl(Parts parts)
     : core_(std::make_shared<Core>(std::move(parts))), database_(core_->database) {}
 
+// Supervisors and what they share hold each other.
+ServiceImpl::~ServiceImpl() { core_->live.clear(); }
+
 Result<void> ServiceImpl::open() {
     TRY(const auto standard, database_.find_namespace("default"));
     if (!standard) {

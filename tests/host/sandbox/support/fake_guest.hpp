@@ -9,6 +9,9 @@
 #include <map>
 #include <set>
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 namespace host::sandbox {
 
 inline protocol::CommandReport report_of(const std::string& id, std::string kind, int code,
@@ -61,6 +64,7 @@ class FakeGuest final : public Guest {
     FakeGuest(std::shared_ptr<FakeAgent> agent, boost::asio::any_io_executor executor,
               GuestCallbacks callbacks, Faults& faults)
         : agent_(std::move(agent)),
+          executor_(executor),
           changed_(std::make_shared<Condition>(executor)),
           callbacks_(std::move(callbacks)),
           faults_(faults) {}
@@ -69,6 +73,7 @@ class FakeGuest final : public Guest {
     }
 
     Async<protocol::Hello> connect(Deadline, std::string expected) override {
+        co_await turn();
         CO_TRY_VOID(faults_.step("connect"));
         while (!agent_->answers && !closed_) co_await changed_->wait();
         CO_TRY_VOID(open());
@@ -81,24 +86,28 @@ class FakeGuest final : public Guest {
         co_return hello;
     }
     Async<void> configure(protocol::MachineConfigure request) override {
+        co_await turn();
         CO_TRY_VOID(call("configure"));
         agent_->configured = std::move(request);
         co_return Result<void>();
     }
     Async<void> set_clock(std::int64_t) override { co_return open(); }
     Async<void> mount(protocol::Mount request) override {
+        co_await turn();
         CO_TRY_VOID(call("mount"));
         agent_->mounts.push_back(request.tag + ":" + request.name +
                                  (request.read_only ? ":ro" : ""));
         co_return Result<void>();
     }
     Async<void> write_secret(std::string name, std::string bytes) override {
+        co_await turn();
         CO_TRY_VOID(call("write_secret"));
         agent_->secrets[name] = std::move(bytes);
         co_return Result<void>();
     }
     Async<protocol::CommandReport> run(protocol::CommandStart request,
                                        std::function<void()> started) override {
+        co_await turn();
         CO_TRY_VOID(call("run"));
         const auto agent = agent_;
         const auto changed = changed_;
@@ -122,6 +131,7 @@ class FakeGuest final : public Guest {
         co_return *agent->commands[id].report;
     }
     Async<protocol::CommandReport> state(std::string id) override {
+        co_await turn();
         CO_TRY_VOID(open());
         const auto found = agent_->commands.find(id);
         if (found == agent_->commands.end()) {
@@ -131,6 +141,7 @@ class FakeGuest final : public Guest {
         co_return report_of(id, "", 0, "so far");
     }
     Async<void> forget(std::string id) override {
+        co_await turn();
         CO_TRY_VOID(open());
         agent_->forgotten.insert(id);
         if (agent_->commands.erase(id) == 0) {
@@ -149,6 +160,7 @@ class FakeGuest final : public Guest {
     }
     std::shared_ptr<InputSink> input(protocol::CommandInput) override { return nullptr; }
     Async<void> settle(std::chrono::milliseconds) override {
+        co_await turn();
         CO_TRY_VOID(open());
         for (auto& [id, command] : agent_->commands) {
             if (!command.report) command.report = report_of(id, "killed", 137);
@@ -182,7 +194,14 @@ class FakeGuest final : public Guest {
         return faults_.step(name);
     }
 
+    // Every answer takes a turn of the loop, as it would over a link: a place where a daemon can
+    // die.
+    boost::asio::awaitable<void> turn() {
+        co_await boost::asio::post(executor_, boost::asio::use_awaitable);
+    }
+
     std::shared_ptr<FakeAgent> agent_;
+    boost::asio::any_io_executor executor_;
     std::shared_ptr<Condition> changed_;
     GuestCallbacks callbacks_;
     Faults& faults_;
