@@ -6,7 +6,9 @@
 
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <string>
+#include <string_view>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -119,7 +121,12 @@ int main(int count, char** words) {
         std::fputs("capsule-agent: only as process 1 of a capsule\n", stderr);
         return 2;
     }
-    const auto result = guest_agent::run();
-    guest_agent::give_up(result ? protocol::Failure(protocol::Kind::internal, "the loop has ended")
-                                : result.error());
+    // Without the catch-all an exception would be a kernel panic that does not say what it was.
+    try {
+        const auto result = guest_agent::run();
+        if (!result) guest_agent::give_up(result.error());
+        guest_agent::give_up(protocol::Failure(protocol::Kind::internal, "the loop has ended"));
+    } catch (const std::exception& error) {
+        guest_agent::give_up(protocol::Failure(protocol::Kind::internal, error.what()));
+    }
 }

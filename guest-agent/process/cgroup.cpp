@@ -99,6 +99,10 @@ class Cgroups final : public ProcessGroups {
         }
         // Absent where the kernel has no memory controller; then nothing is killed as a whole either.
         [[maybe_unused]] const auto whole = write_kernel_file(path + "/memory.oom.group", "1");
+        if (pids_each_ > 0) {
+            [[maybe_unused]] const auto own =
+                write_kernel_file(path + "/pids.max", std::to_string(pids_each_));
+        }
         return std::make_unique<Cgroup>(path, std::move(directory));
     }
 
@@ -108,6 +112,8 @@ class Cgroups final : public ProcessGroups {
             memory_max = memory_for_commands(meminfo);
         }
         TRY_VOID(write_kernel_file(path_ + "/memory.max", std::to_string(memory_max)));
+        // One command alone cannot keep the others from starting processes.
+        pids_each_ = pids_max - pids_max / 8;
         return write_kernel_file(path_ + "/pids.max", std::to_string(pids_max));
     }
 
@@ -117,6 +123,7 @@ class Cgroups final : public ProcessGroups {
 
   private:
     std::string path_;
+    std::uint32_t pids_each_ = 0;  // 0: not limited yet
 };
 
 // One by one, so that a kernel without one of them still gives the others.

@@ -14,10 +14,15 @@
 namespace guest_agent {
 namespace {
 
-// pipe(7): what a pipe holds. The ring has this much more than a listener may hold back, so that emptying
-// the pipe at the command's end overwrites nothing a lossless listener still wants.
-constexpr std::size_t pipe_bytes = 64u << 10;
 constexpr std::size_t piece_bytes = 64u << 10;
+// What a lossless listener may hold back: what its consumer may not have taken yet (at most one credit window,
+// see Listener::held_from), and one piece to send next.
+constexpr std::size_t held_bytes = protocol::limits::window_bytes + piece_bytes;
+// pipe(7): what a pipe holds. The ring has this much more, so that emptying the pipe at the command's end
+// overwrites nothing a lossless listener still wants.
+constexpr std::size_t pipe_bytes = 64u << 10;
+constexpr std::size_t ring_bytes = held_bytes + pipe_bytes;
+static_assert(ring_bytes >= protocol::limits::follow_ring_bytes);
 // Per turn of the loop, so that a flood does not starve other commands' answers.
 constexpr std::size_t turn_bytes = 256u << 10;
 // A program that writes in small pieces would wake the agent, which has the higher priority, for each of
@@ -33,7 +38,7 @@ Output::Output(boost::asio::any_io_executor executor)
     : fd_(executor),
       hold_timer_(executor),
       pause_timer_(executor),
-      ring_(protocol::limits::follow_ring_bytes + pipe_bytes) {}
+      ring_(ring_bytes) {}
 
 void Output::start(protocol::UniqueFd fd, std::function<void()> on_end) {
     on_end_ = std::move(on_end);
@@ -178,9 +183,9 @@ std::size_t Output::room() {
             if (*from != holder.from) holder = {holder.listener, *from, std::nullopt};
         }
         const std::uint64_t behind = ring_.end() - std::min(holder.from, ring_.end());
-        if (behind < protocol::limits::follow_ring_bytes) {
+        if (behind < held_bytes) {
             holder.stuck_since.reset();
-            room = std::min<std::size_t>(room, protocol::limits::follow_ring_bytes - behind);
+            room = std::min<std::size_t>(room, held_bytes - behind);
             continue;
         }
         if (!holder.stuck_since) holder.stuck_since = now;

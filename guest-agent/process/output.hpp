@@ -31,7 +31,8 @@ class Output : public std::enable_shared_from_this<Output> {
         virtual ~Listener() = default;
         // More bytes, or the end.
         virtual void on_output() = 0;
-        // First byte this listener has not taken and does not want to lose; nullopt: may lose any.
+        // First byte that may still be wanted, at most one credit window before the next one to send: what was
+        // sent into a link that breaks is asked for again. nullopt: may lose any.
         virtual std::optional<std::uint64_t> held_from() const = 0;
     };
 

@@ -48,11 +48,17 @@ void StartStream::on_ended(Command& command) { finish(protocol::encode_end(comma
 
 FollowStream::Reader::Reader(FollowStream& owner, Output& output, Channel channel,
                              std::uint64_t from, bool lossless)
-    : owner_(owner), output_(output), channel_(channel), offset_(from), lossless_(lossless) {}
+    : owner_(owner),
+      output_(output),
+      channel_(channel),
+      from_(from),
+      offset_(from),
+      lossless_(lossless) {}
 
 std::optional<std::uint64_t> FollowStream::Reader::held_from() const {
     if (!lossless_ || owner_.finished()) return std::nullopt;
-    return offset_;
+    const std::uint64_t window = protocol::limits::window_bytes;
+    return std::max(from_, offset_ > window ? offset_ - window : 0);
 }
 
 bool FollowStream::Reader::pump() {
@@ -136,12 +142,11 @@ void FollowStream::pump() {
 }
 
 void FollowStream::on_lost() {
-    // The consumer will want to go on from what it had taken: at most one window before what was sent.
+    // The consumer will want to go on from what it had taken.
     for (auto& reader : readers_) {
-        if (!reader.lossless_) continue;
-        const std::uint64_t window = protocol::limits::window_bytes;
-        const std::uint64_t taken = reader.offset_ > window ? reader.offset_ - window : 0;
-        reader.output_.reserve(std::max(taken, reader.output_.begin()));
+        if (const auto from = reader.held_from()) {
+            reader.output_.reserve(std::max(*from, reader.output_.begin()));
+        }
     }
 }
 

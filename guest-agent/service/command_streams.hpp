@@ -51,7 +51,8 @@ class FollowStream final : public StreamHandler, private Command::Observer {
         FollowStream& owner_;
         Output& output_;
         protocol::Channel channel_;
-        std::uint64_t offset_;
+        std::uint64_t from_;    // where the consumer began
+        std::uint64_t offset_;  // next byte to send
         bool lossless_;
         bool half_closed_ = false;
         std::uint64_t exit_offset_ = 0;  // bytes there were when the command was over

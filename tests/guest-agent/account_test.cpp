@@ -1,5 +1,8 @@
 #include "guest-agent/process/account.hpp"
 
+#include <filesystem>
+#include <fstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,9 +58,14 @@ TEST(Account, IsNotFoundForUnknownEmptyOrBrokenNames) {
 TEST(Account, IsNeverTheIdThatMeansNoChange) { EXPECT_FALSE(find_account(passwd, group, "everyone")); }
 
 TEST(Account, NameInFailureIsEscaped) {
-    const auto account = read_account("", "no\nsuch");
+    const std::string root = testing::TempDir() + "account-test";
+    std::filesystem::create_directories(root + "/etc");
+    std::ofstream(root + "/etc/passwd") << passwd;
+    EXPECT_TRUE(read_account(root, "maitento"));
+    const auto account = read_account(root, "no\nsuch");
     ASSERT_FALSE(account);
-    EXPECT_EQ(account.error().message(), "user 'no\\x0asuch' does not exist");
+    EXPECT_EQ(account.error().message(), "user 'no\\x0Asuch' does not exist");
+    std::filesystem::remove_all(root);
 }
 
 }  // namespace

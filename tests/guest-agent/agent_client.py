@@ -35,7 +35,7 @@ class Stream:
 class AgentClient:
     def __init__(self, sock):
         self.sock = sock
-        self.sock.settimeout(180)
+        self.sock.settimeout(60)
         self.buffer = bytearray()
         self.streams = {}
         self.opened = []  # by the guest: (stream, request)
