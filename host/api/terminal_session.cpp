@@ -94,6 +94,7 @@ asio::awaitable<void> TerminalSession::send_output() {
             co_await stream.async_write(asio::buffer((*chunk)->bytes), as_result);
         if (error) co_return;  // take_input() sees the same end
     }
+    if (left_) co_return;
     over_ = true;
     co_await send_result();
     const auto [error] = co_await stream.async_close(websocket::close_code::normal, as_result);
@@ -150,6 +151,7 @@ asio::awaitable<void> TerminalSession::obey(std::string_view text) {
 }
 
 asio::awaitable<void> TerminalSession::hang_up() {
+    left_ = true;
     follower_->close();
     [[maybe_unused]] const auto sent =
         co_await service_.kill_command(principal_, run_, command_, SIGHUP);

@@ -42,6 +42,7 @@ class TerminalSession {
     std::shared_ptr<sandbox::Follower> follower_;
     std::shared_ptr<sandbox::InputSink> input_;
     bool over_ = false;  // the command has ended
+    bool left_ = false;  // the client has gone before that
 };
 
 }  // namespace host::api

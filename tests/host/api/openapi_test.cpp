@@ -126,6 +126,7 @@ class OpenApi : public ::testing::Test {
         const auto* media = content->as_object().if_contains(reply.fields.at("content-type"));
         if (!media) return;  // text and bytes have no schema
         const auto& schema = media->as_object().at("schema").as_object();
+        if (schema.empty()) return;  // a stream of bytes
         EXPECT_EQ(Validator(schemas).check(reply.json(), schema), "")
             << route.operation << " " << reply.body;
         if (reply.status < 400) return;

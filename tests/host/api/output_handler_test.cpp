@@ -152,7 +152,7 @@ TEST_F(OutputHandler, ClosesTheFollowerWhenTheClientLeaves) {
 TEST_F(OutputHandler, HeadHasNoRecords) {
     auto client = host.connect();
     EXPECT_EQ(client.request("HEAD", target).status, 200);
-    EXPECT_TRUE(host.on_loop([&] { return host.service().follower->closed; }));
+    EXPECT_TRUE(host.eventually([&] { return host.service().follower->closed; }));
     EXPECT_EQ(client.request("GET", "/health").status, 200);
 }
 
