@@ -34,8 +34,7 @@ namespace {
 constexpr int control_fd = 3;  // in the proxy
 constexpr auto first_pause = 100ms;
 constexpr auto longest_pause = 5s;
-constexpr auto stable_after = 10s;   // a proxy that lived this long is started again at once
-constexpr auto wait_for_proxy = 5s;  // a guest's connection, before it is told
+constexpr auto stable_after = 10s;  // a proxy that lived this long is started again at once
 constexpr auto retry_full_socket = 5ms;
 
 void report(std::exception_ptr thrown) {
@@ -195,7 +194,7 @@ void EgressProcess::tunnel(const protocol::RunId& run, const Policy& policy,
 }
 
 asio::awaitable<Result<UniqueFd>> EgressProcess::offer(std::string text) {
-    const auto deadline = steady_clock::now() + wait_for_proxy;
+    const auto deadline = steady_clock::now() + options_.patience;
     asio::steady_timer timer(executor_);
     Failure why(Kind::unavailable, "it is not running");
     while (!closed_ && steady_clock::now() < deadline) {

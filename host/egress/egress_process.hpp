@@ -9,6 +9,7 @@
 #include "host/sandbox/guest.hpp"
 #include "protocol/base/ids.hpp"
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,8 +26,10 @@ struct EgressOptions {
     EgressOptions() = default;
     std::string program;                       // path of capsule-egress
     std::uint32_t uid = 65'534, gid = 65'534;  // nobody, nogroup; used where the daemon is root
-    std::vector<std::string>
-        allowed_ranges;  // "10.1.0.0/16": reachable although not public, all ports
+    // "10.1.0.0/16": reachable although not public, all ports.
+    std::vector<std::string> allowed_ranges;
+    // How long a guest's connection waits for a proxy that is away, before it is told.
+    std::chrono::milliseconds patience{5'000};
 };
 
 class EgressProcess : public std::enable_shared_from_this<EgressProcess> {

@@ -121,6 +121,7 @@ TEST_F(EgressProcessTest, StartsTheProxyAgainWhenItDies) {
 TEST_F(EgressProcessTest, TellsTheGuestWhenThereIsNoProxy) {
     EgressOptions options;
     options.program = "/nonexistent/capsule-egress";
+    options.patience = 200ms;
     const auto process = EgressProcess::start(io.get_executor(), options).value();
     const auto tunnel = get(*process, "http://127.0.0.1/");
     ASSERT_TRUE(until([&] { return tunnel->told_all; }));
