@@ -22,12 +22,12 @@ namespace fake {
 class Exchange {
   public:
     using Socket = boost::asio::local::stream_protocol::socket;
-    Exchange(Socket& socket, std::string method, std::string target,
-             std::map<std::string, std::string> headers, std::string body)
-        : method(std::move(method)),
-          target(std::move(target)),
-          headers(std::move(headers)),
-          body(std::move(body)),
+    Exchange(Socket& socket, std::string request_method, std::string request_target,
+             std::map<std::string, std::string> request_headers, std::string request_body)
+        : method(std::move(request_method)),
+          target(std::move(request_target)),
+          headers(std::move(request_headers)),
+          body(std::move(request_body)),
           socket_(socket) {}
 
     const std::string method, target;                  // target with its query

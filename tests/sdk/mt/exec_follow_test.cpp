@@ -316,7 +316,7 @@ class ExecInput : public Exec {
     ExecInput() {
         output_ = [this](Exchange& exchange) {
             exchange.begin("application/vnd.capsule.output");
-            EXPECT_TRUE(daemon_.wait_for_request("close=true"));
+            complete_.get_future().wait();
             const std::lock_guard lock(mutex_);
             exchange.chunk(standard(0, received_) + end_record(ended(0)));
             exchange.end();
@@ -339,19 +339,22 @@ class ExecInput : public Exec {
             exchange.take_over();
             return;
         }
+        EXPECT_TRUE(exchange.has_query("close=true"));
         exchange.answer(204, "");
+        complete_.set_value();
     }
 
     std::mutex mutex_;
     std::string received_;
     int drops_ = 0;
+    std::promise<void> complete_;
 };
 
 TEST_F(ExecInput, ArrivesByteForByteWithItsEnd) {
     std::string input;
     for (int i = 0; i < 300'000; ++i) input.push_back(static_cast<char>(i * 7));
     const auto outcome = exec({"-i"}, input);
-    EXPECT_EQ(outcome.out, input);
+    EXPECT_TRUE(outcome.out == input) << outcome.out.size();
     EXPECT_EQ(boost::json::parse(request_).at("stdin"), "pipe");
 }
 

@@ -92,7 +92,8 @@ class Transfer : public testing::Test {
         json::object object;
         object["name"] = mt::last_part(path);
         object["type"] = type;
-        object["size"] = files_[path].size();
+        const auto file = files_.find(path);
+        object["size"] = file == files_.end() ? 0 : file->second.size();
         return object;
     }
 
