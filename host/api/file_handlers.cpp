@@ -5,7 +5,6 @@
 #include "host/api/handlers.hpp"
 #include "host/api/problem.hpp"
 #include "host/api/records_json.hpp"
-#include "host/api/workers.hpp"
 #include "host/storage/vfs_files.hpp"
 
 #include <cerrno>
@@ -20,6 +19,7 @@ using protocol::fail;
 using protocol::Failure;
 using protocol::Kind;
 using protocol::Result;
+using sandbox::on_workers;
 using storage::VfsFiles;
 
 namespace {
@@ -107,7 +107,7 @@ Answering send_file(Exchange& exchange, const Found& found) {
         const auto wanted =
             static_cast<std::size_t>(std::min<std::uint64_t>(left, limits::piece_bytes));
         auto job = [fd = found.file.get(), offset, wanted] { return read_at(fd, offset, wanted); };
-        auto piece = co_await on_workers(exchange.shared().workers, std::move(job));
+        auto piece = co_await on_workers(*exchange.shared().workers, std::move(job));
         if (!piece) co_return fail(std::move(piece).error());
         // Shortened while it was read: the length that was promised cannot be kept.
         if (piece->size() < wanted) co_return Response::cut();
@@ -128,7 +128,7 @@ Answering get_file(Exchange& exchange) {
     auto job = [folder, path = exchange.segment("path"), want] {
         return look_up(folder, path, want);
     };
-    auto found = co_await on_workers(exchange.shared().workers, std::move(job));
+    auto found = co_await on_workers(*exchange.shared().workers, std::move(job));
     if (!found) co_return fail(std::move(found).error());
     if (want == Want::entry) co_return Response::json(200, to_json(found->entry));
     if (!found->listing) co_return co_await send_file(exchange, *found);
@@ -142,7 +142,7 @@ Answering get_file(Exchange& exchange) {
 
 Answering put_file(Exchange& exchange) {
     CO_TRY(const std::string folder, folder_of(exchange));
-    auto& workers = exchange.shared().workers;
+    sandbox::Workers& workers = *exchange.shared().workers;
     auto open = [folder, path = exchange.segment("path")]() -> Result<storage::VfsWriter> {
         TRY(const VfsFiles files, VfsFiles::open(folder));
         return files.write(path);
@@ -178,7 +178,7 @@ Answering post_file(Exchange& exchange) {
         TRY(const VfsFiles files, VfsFiles::open(folder));
         return to ? files.move(path, *to) : files.make_folder(path);
     };
-    const auto done = co_await on_workers(exchange.shared().workers, std::move(job));
+    const auto done = co_await on_workers(*exchange.shared().workers, std::move(job));
     if (!done) co_return fail(done.error());
     co_return Response(move ? 204 : 201);
 }
@@ -190,7 +190,7 @@ Answering delete_file(Exchange& exchange) {
         TRY(const VfsFiles files, VfsFiles::open(folder));
         return files.remove(path, recursive);
     };
-    const auto done = co_await on_workers(exchange.shared().workers, std::move(job));
+    const auto done = co_await on_workers(*exchange.shared().workers, std::move(job));
     if (!done) co_return fail(done.error());
     co_return Response(204);
 }

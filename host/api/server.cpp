@@ -34,7 +34,7 @@ asio::awaitable<void> turn_away(std::shared_ptr<sandbox::TunnelStream> stream) {
 Shared::Shared(asio::any_io_executor loop_executor, asio::thread_pool& worker_pool,
                sandbox::Service& served, ServerOptions given)
     : loop(std::move(loop_executor)),
-      workers(worker_pool),
+      workers(sandbox::make_workers(worker_pool)),
       service(served),
       options(std::move(given)),
       folders(options.vfs_root),

@@ -6,9 +6,10 @@
 #include "host/api/server.hpp"
 #include "host/api/tasks.hpp"
 #include "host/sandbox/service.hpp"
+#include "host/sandbox/workers.hpp"
 #include "host/storage/vfs_folders.hpp"
 
-#include <cstddef>
+#include <memory>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -20,7 +21,7 @@ struct Shared {
            sandbox::Service& served, ServerOptions given);
 
     boost::asio::any_io_executor loop;
-    boost::asio::thread_pool& workers;
+    const std::unique_ptr<sandbox::Workers> workers;
     sandbox::Service& service;
     const ServerOptions options;
     const storage::VfsFolders folders;
