@@ -116,8 +116,8 @@ TEST(CommandTable, HasNoTwoOfAKind) {
         std::set<std::string_view> names;
         const auto check = [&](const mt::Option& option) {
             EXPECT_TRUE(names.insert(option.name).second) << option.name;
-            if (option.letter != 0)
-                EXPECT_TRUE(letters.insert(option.letter).second) << option.name;
+            const bool fresh = option.letter == 0 || letters.insert(option.letter).second;
+            EXPECT_TRUE(fresh) << option.name;
         };
         for (const mt::Option& option : spec.options) check(option);
         for (const mt::Option& option : mt::common_options()) check(option);
