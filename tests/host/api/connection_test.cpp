@@ -293,7 +293,7 @@ TEST(Connection, StopsWithClientsConnected) {
     const auto run = host.add_run();
     auto waiting = host.connect();
     waiting.send("GET /v1/runs/" + run + "?wait=60s HTTP/1.1\r\n\r\n");
-    EXPECT_TRUE(host.eventually([&] { return host.service().waiting == 1; }));
+    EXPECT_TRUE(host.eventually([&] { return host.service().waiting() == 1; }));
     // ~Harness stops the server and would report what does not end.
 }
 

@@ -36,7 +36,7 @@ class EventHandler : public ::testing::Test {
 TEST_F(EventHandler, SendsWhatHappensFromNowOn) {
     happen(1);
     auto client = open("/v1/events");
-    ASSERT_TRUE(host.eventually([&] { return host.service().waiting == 1; }));
+    ASSERT_TRUE(host.eventually([&] { return host.service().waiting() == 1; }));
     happen(2);
     const std::string text = client.read_chunked(60);
     EXPECT_THAT(text, HasSubstr("id: 2\nevent: run.ended\ndata: "
@@ -61,7 +61,7 @@ TEST_F(EventHandler, ResumesAfterTheLastOneSeen) {
 
 TEST_F(EventHandler, EndsWhenTheServiceRefuses) {
     auto client = open("/v1/events");
-    ASSERT_TRUE(host.eventually([&] { return host.service().waiting == 1; }));
+    ASSERT_TRUE(host.eventually([&] { return host.service().waiting() == 1; }));
     host.on_loop(
         [&] { host.service().refuse = Failure(Kind::unauthenticated, "the key was deleted"); });
     happen(1);

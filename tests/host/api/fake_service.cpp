@@ -109,15 +109,17 @@ void FakeService::end_command(int exit_code) {
 asio::awaitable<void> FakeService::wait_until(std::chrono::milliseconds limit,
                                               std::function<bool()> holds) {
     struct Count {
-        explicit Count(FakeService& service) : service_(service) { ++service_.waiting; }
-        ~Count() {
-            --service_.waiting;
-            if (!over) ++service_.cancelled;
+        explicit Count(std::shared_ptr<Counts> counts) : counts_(std::move(counts)) {
+            ++counts_->waiting;
         }
-        FakeService& service_;
+        ~Count() {
+            --counts_->waiting;
+            if (!over) ++counts_->cancelled;
+        }
+        std::shared_ptr<Counts> counts_;
         bool over = false;
     };
-    Count count(*this);
+    Count count(counts);
     const auto instant = std::chrono::steady_clock::now() + limit;
     while (!holds()) {
         if (!co_await changed.wait_until(instant)) break;

@@ -68,7 +68,13 @@ class FakeService final : public sandbox::Service {
     std::shared_ptr<FakeInput> input_sink;
     std::vector<int> signals;
     std::optional<protocol::TerminalSize> size;
-    std::atomic<int> waiting = 0, cancelled = 0;
+    // Shared with the coroutines that count, some of which end with the loop, after this object.
+    struct Counts {
+        std::atomic<int> waiting = 0, cancelled = 0;
+    };
+    std::shared_ptr<Counts> counts = std::make_shared<Counts>();
+    int waiting() const { return counts->waiting; }
+    int cancelled() const { return counts->cancelled; }
     Wake changed;  // wakes those who wait for a run, a command or an event
 
     void end_run();

@@ -10,7 +10,7 @@ TEST(Waiting, HearsTheEndAsItHappens) {
     const auto run = host.add_run();
     auto client = host.connect();
     client.send("GET /v1/runs/" + run + "?wait=60s&until=ended HTTP/1.1\r\n\r\n");
-    ASSERT_TRUE(host.eventually([&] { return host.service().waiting == 1; }));
+    ASSERT_TRUE(host.eventually([&] { return host.service().waiting() == 1; }));
     host.on_loop([&] { host.service().end_run(); });
     const auto reply = client.read_reply();
     EXPECT_EQ(reply.status, 200);
@@ -40,11 +40,11 @@ TEST(Waiting, EndsWhenTheClientGoesAway) {
           std::string("/v1/events")}) {
         auto client = host.connect();
         client.send("GET " + target + " HTTP/1.1\r\n\r\n");
-        ASSERT_TRUE(host.eventually([&] { return host.service().waiting == 1; })) << target;
+        ASSERT_TRUE(host.eventually([&] { return host.service().waiting() == 1; })) << target;
         client.close();
-        EXPECT_TRUE(host.eventually([&] { return host.service().waiting == 0; })) << target;
+        EXPECT_TRUE(host.eventually([&] { return host.service().waiting() == 0; })) << target;
     }
-    EXPECT_EQ(host.service().cancelled, 3);
+    EXPECT_EQ(host.service().cancelled(), 3);
 }
 
 TEST(Waiting, RefusesTooManyAtOnce) {
@@ -52,14 +52,14 @@ TEST(Waiting, RefusesTooManyAtOnce) {
     const auto run = host.add_run();
     auto first = host.connect();
     first.send("GET /v1/runs/" + run + "?wait=60s HTTP/1.1\r\n\r\n");
-    ASSERT_TRUE(host.eventually([&] { return host.service().waiting == 1; }));
+    ASSERT_TRUE(host.eventually([&] { return host.service().waiting() == 1; }));
     const auto reply = host.request("GET", "/v1/runs/" + run + "?wait=60s");
     EXPECT_EQ(reply.status, 503);
     EXPECT_EQ(reply.code(), "too-many-waiting");
     EXPECT_EQ(reply.fields.at("retry-after"), "1");
     EXPECT_EQ(host.request("GET", "/v1/runs/" + run).status, 200);
     first.close();
-    ASSERT_TRUE(host.eventually([&] { return host.service().waiting == 0; }));
+    ASSERT_TRUE(host.eventually([&] { return host.service().waiting() == 0; }));
     EXPECT_EQ(host.request("GET", "/v1/runs/" + run + "?wait=10ms").status, 200);
 }
 
