@@ -85,10 +85,14 @@ Result<model::CommandRecord> CommandQueue::submit(
 
 void CommandQueue::open(std::shared_ptr<Guest> guest) {
     guest_ = std::move(guest);
-    for (const auto& [id, command] : running_) {
+    // Copies: coroutines begin at once, and what they find out takes commands off the lists.
+    std::vector<Pointer> running;
+    for (const auto& [id, command] : running_) running.push_back(command);
+    const std::vector<Pointer> held(held_.begin(), held_.end());
+    for (const Pointer& command : running) {
         spawn(core_->parts.executor, "command", run(shared_from_this(), command));
     }
-    for (const Pointer& command : held_) {
+    for (const Pointer& command : held) {
         spawn(core_->parts.executor, "held command", reattach(shared_from_this(), command));
     }
     dispatch();

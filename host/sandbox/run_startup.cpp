@@ -45,9 +45,13 @@ Async<void> RunSupervisor::run_startup() {
 
 Result<void> RunSupervisor::resume_startup() {
     TRY(startup_, core_->database.startup_commands(record_.id));
+    std::vector<std::size_t> open;
     for (std::size_t i = 0; i < startup_.size(); ++i) {
-        if (is_terminal(startup_[i].status)) continue;
-        ++startup_open_;
+        if (!is_terminal(startup_[i].status)) open.push_back(i);
+    }
+    // All counted before the first one may be found to have ended.
+    startup_open_ = open.size();
+    for (const std::size_t i : open) {
         spawn(core_->parts.executor, "startup command", run_in_background(shared_from_this(), i));
     }
     return {};
