@@ -15,7 +15,7 @@ Usage: tests/run.sh [--tier unit|vm|nested|soak|all]... [--only PATTERN] [--buil
                    nested  a fresh Debian 13 host with KVM and vsock inside a machine
                    soak    long fault tests
                    all     every tier
-  --only PATTERN run the VM cases whose id or name matches (shell pattern)
+  --only PATTERN run the VM cases whose id or name matches (shell patterns, comma-separated)
   --build DIR    build folder (default: build)
   --sanitize     build and run the unit tier with the address and undefined-behaviour sanitizers as well
 HELP

@@ -22,6 +22,8 @@ Failure input_closed() {
 
 sandbox::Async<void> InputWriter::write(std::uint64_t at, std::string bytes) {
     const auto self = shared_from_this();  // the client may let go while this waits
+    if (broken_) co_return protocol::fail(*broken_);
+    if (over_) co_return protocol::fail(input_closed());
     if (at > end()) {
         co_return protocol::fail(Failure::with_code(
             Kind::conflict, "input-gap",

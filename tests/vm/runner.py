@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs the VM tests: every function marked @case in tests/vm/*_cases.py, in file order. Prints one line a
-case with its id, then `N passed, N failed, N skipped`. `runner.py [--list] [--only PATTERN] [--tier NAME]`."""
+case with its id, then `N passed, N failed, N skipped`. `runner.py [--list] [--only PATTERN,...] [--tier NAME]`."""
 
 import argparse
 import fnmatch
@@ -17,14 +17,15 @@ import cases
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--list", action="store_true", help="print the cases and stop")
-    parser.add_argument("--only", default="*", help="run the cases whose id or name matches this pattern")
+    parser.add_argument("--only", default="*", help="run the cases whose id, name or file matches one of these patterns, comma-separated")
     parser.add_argument("--tier", default="vm", help="vm (default) or soak")
     options = parser.parse_args()
     for path in sorted(pathlib.Path(__file__).parent.glob("*_cases.py")):
         importlib.import_module(path.stem)
     chosen = [case for case in cases.registered
               if case.tier == options.tier
-              and any(fnmatch.fnmatch(text, options.only) for text in (case.id, case.name, case.module))]
+              and any(fnmatch.fnmatch(text, pattern) for text in (case.id, case.name, case.module)
+                     for pattern in options.only.split(","))]
     if options.list:
         for case in chosen:
             print(f"{case.id:12} {case.title}")
