@@ -20,7 +20,8 @@ class RunEnd : public ::testing::Test, public World {
     }
     std::size_t ended_events() {
         std::size_t count = 0;
-        for (const auto& event : **call(service->events(Principal(), 0, {}))) {
+        const auto events = **call(service->events(Principal(), 0, {}));
+        for (const auto& event : events) {
             count += event.type == "run.ended" ? 1u : 0u;
         }
         return count;

@@ -71,8 +71,8 @@ TEST_F(RunStart, GoesThroughItsPhasesInOrder) {
     EXPECT_EQ(run(id).accelerator, "tcg");
     EXPECT_TRUE(inside->commands.empty()) << "everything of the start is forgotten";
     std::vector<std::string> told;
-    for (const auto& event : **call(service->events(Principal(), 0, {})))
-        told.push_back(event.type);
+    const auto events = **call(service->events(Principal(), 0, {}));
+    for (const auto& event : events) told.push_back(event.type);
     EXPECT_THAT(told, ElementsAre("run.started", "run.phase", "run.phase", "run.phase", "run.phase",
                                   "run.ready"));
 }
