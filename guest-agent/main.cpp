@@ -1,17 +1,5 @@
-// capsule-agent: /init of the initial RAM file system, then process 1 of a capsule. Reading main() shows the whole
-// program: prepare, answer the host, complete the machine, serve.
-
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <csignal>
-#include <cstdio>
-#include <exception>
-#include <string>
-#include <string_view>
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
+// capsule-agent: /init of the initial RAM file system, then process 1 of a capsule. Reading main()
+// shows the whole program: prepare, answer the host, complete the machine, serve.
 
 #include "guest-agent/boot/boot_options.hpp"
 #include "guest-agent/boot/early.hpp"
@@ -26,6 +14,17 @@
 #include "protocol/base/ids.hpp"
 #include "protocol/wire/json_codec.hpp"
 #include "protocol/wire/limits.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <fcntl.h>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
 
 namespace guest_agent {
 namespace {
@@ -60,8 +59,8 @@ Result<void> serve(LinkServer& server, const BootOptions& options) {
     return vsock ? server.serve_serial() : server.serve_vsock();
 }
 
-// Without a way to the host, or without a disk, nothing can be run: the console says why, and the end of the
-// machine tells the host to look there.
+// Without a way to the host, or without a disk, nothing can be run: the console says why, and the
+// end of the machine tells the host to look there.
 [[noreturn]] void give_up(const protocol::Failure& failure) {
     say("cannot start: " + failure.describe());
     power_off_now();

@@ -1,6 +1,6 @@
 #pragma once
-// What the kernel command line tells the agent. Only our own words count, each exactly as written here;
-// everything else on the line belongs to the kernel.
+// What the kernel command line tells the agent. Only our own words count, each exactly as written
+// here; everything else on the line belongs to the kernel.
 
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@ enum class TransportChoice : std::uint8_t { vsock, serial };
 
 struct BootOptions {
     BootOptions() = default;
-    bool probe = false;                        // capsule.probe: say that user space was reached, power off
+    bool probe = false;  // capsule.probe: say that user space was reached, power off
     std::optional<TransportChoice> transport;  // capsule.transport=vsock|serial; else found out
 };
 

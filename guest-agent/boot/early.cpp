@@ -1,5 +1,13 @@
 #include "guest-agent/boot/early.hpp"
 
+#include "guest-agent/boot/mounting.hpp"
+#include "guest-agent/system/console.hpp"
+#include "guest-agent/system/small_file.hpp"
+#include "protocol/base/unique_fd.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
 #include <fcntl.h>
 #include <net/if.h>
 #include <sched.h>
@@ -12,15 +20,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <csignal>
-#include <cstring>
-
-#include "guest-agent/boot/mounting.hpp"
-#include "guest-agent/system/console.hpp"
-#include "guest-agent/system/small_file.hpp"
-#include "protocol/base/unique_fd.hpp"
-
 namespace guest_agent {
 namespace {
 
@@ -30,8 +29,8 @@ using protocol::UniqueFd;
 
 constexpr int agent_nice = -10;  // answers come before the commands' own work
 
-// The kernel opens 0-2 on the console for process 1, where it finds one. Input must be nobody's, and what a
-// library says before it aborts should be readable on the host.
+// The kernel opens 0-2 on the console for process 1, where it finds one. Input must be nobody's,
+// and what a library says before it aborts should be readable on the host.
 void place_standard_descriptors() {
     int null = ::open("/dev/null", O_RDWR | O_NOCTTY);
     if (null < 0) return;
@@ -45,7 +44,7 @@ void place_standard_descriptors() {
 
 void set_own_limits() {
     // Two pipes and a status descriptor for each of some hundred commands, and tunnels.
-    const struct rlimit files{65'536, 524'288};
+    const struct rlimit files { 65'536, 524'288 };
     ::setrlimit(RLIMIT_NOFILE, &files);
     [[maybe_unused]] const auto score = write_kernel_file("/proc/self/oom_score_adj", "-1000");
     // Children start with the normal priority again.
@@ -71,13 +70,14 @@ Result<void> prepare_process_one() {
     ::mkdir("/dev", 0755);
     ::mkdir("/proc", 0555);
     ::mkdir("/sys", 0555);
-    // devtmpfs may be mounted already (CONFIG_DEVTMPFS_MOUNT does not reach an initial RAM file system, but a
-    // second mount does no harm).
+    // devtmpfs may be mounted already (CONFIG_DEVTMPFS_MOUNT does not reach an initial RAM file
+    // system, but a second mount does no harm).
     TRY_VOID(mount_at("devtmpfs", "/dev", "devtmpfs", MS_NOSUID, "mode=0755"));
     place_standard_descriptors();
     TRY_VOID(mount_at("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, ""));
     TRY_VOID(mount_at("sysfs", "/sys", "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, ""));
-    TRY_VOID(mount_at("cgroup2", "/sys/fs/cgroup", "cgroup2", MS_NOSUID | MS_NODEV | MS_NOEXEC, ""));
+    TRY_VOID(
+        mount_at("cgroup2", "/sys/fs/cgroup", "cgroup2", MS_NOSUID | MS_NODEV | MS_NOEXEC, ""));
     set_own_limits();
     return {};
 }
@@ -104,6 +104,8 @@ void bring_loopback_up() {
     if (!socket || ::ioctl(socket.get(), SIOCSIFFLAGS, &request) < 0) say("lo stays down");
 }
 
-void power_off_now() { ::reboot(RB_POWER_OFF); }
+void power_off_now() {
+    ::reboot(RB_POWER_OFF);
+}
 
 }  // namespace guest_agent

@@ -1,25 +1,24 @@
 #include "guest-agent/boot/linux_machine.hpp"
 
+#include "guest-agent/boot/early.hpp"
+#include "guest-agent/boot/mounting.hpp"
+#include "guest-agent/system/small_file.hpp"
+#include "protocol/base/unique_fd.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
 #include <fcntl.h>
+#include <memory>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <chrono>
-#include <cstdio>
-#include <memory>
 #include <utility>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-
-#include "guest-agent/boot/early.hpp"
-#include "guest-agent/boot/mounting.hpp"
-#include "guest-agent/system/small_file.hpp"
-#include "protocol/base/unique_fd.hpp"
 
 namespace guest_agent {
 namespace {
@@ -38,12 +37,13 @@ constexpr int busy_steps = 75;  // 1.5 s: what was killed lets go of its files w
 void name_in_hosts(const std::string& name) {
     const auto hosts = read_small_file("/etc/hosts", 1u << 20);
     if (hosts && hosts->find(name) != std::string::npos) return;
-    const UniqueFd file(::open("/etc/hosts", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+    const UniqueFd file(
+        ::open("/etc/hosts", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
     if (file) ::dprintf(file.get(), "127.0.1.1 %s\n", name.c_str());
 }
 
 void pause_ms(int ms) {
-    const struct timespec pause{0, ms * 1'000'000L};
+    const struct timespec pause { 0, ms * 1'000'000L };
     ::nanosleep(&pause, nullptr);
 }
 
@@ -92,7 +92,7 @@ Result<void> LinuxMachine::set_hostname(const std::string& name) {
 Result<void> LinuxMachine::set_clock(std::int64_t unix_ns) {
     constexpr std::int64_t second = 1'000'000'000;
     if (unix_ns < 0) return protocol::fail(Kind::invalid_argument, "a time before 1970");
-    const struct timespec now{unix_ns / second, unix_ns % second};
+    const struct timespec now { unix_ns / second, unix_ns % second };
     if (::clock_settime(CLOCK_REALTIME, &now) < 0) {
         return protocol::fail(Failure::from_errno("clock_settime", errno));
     }
@@ -158,6 +158,8 @@ void LinuxMachine::release_vfs(bool kill_all, std::function<void(Result<void>)> 
     });
 }
 
-void LinuxMachine::power_off() { power_off_now(); }
+void LinuxMachine::power_off() {
+    power_off_now();
+}
 
 }  // namespace guest_agent

@@ -1,9 +1,8 @@
 #include "guest-agent/boot/mounting.hpp"
 
-#include <sys/mount.h>
-
 #include <algorithm>
 #include <cerrno>
+#include <sys/mount.h>
 
 namespace guest_agent {
 namespace {

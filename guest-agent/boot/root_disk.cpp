@@ -1,22 +1,21 @@
 #include "guest-agent/boot/root_disk.hpp"
 
+#include "guest-agent/boot/mounting.hpp"
+#include "guest-agent/system/console.hpp"
+#include "protocol/base/unique_fd.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <string>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <array>
-#include <cerrno>
-#include <cstring>
-#include <string>
-
-#include "guest-agent/boot/mounting.hpp"
-#include "guest-agent/system/console.hpp"
-#include "protocol/base/unique_fd.hpp"
 
 namespace guest_agent {
 namespace {
@@ -80,15 +79,17 @@ void empty_folder(int folder, dev_t device) {
     ::closedir(entries);
 }
 
-// The static `mt` of the initial RAM file system stays where it is; only its name moves, so nothing is copied.
+// The static `mt` of the initial RAM file system stays where it is; only its name moves, so nothing
+// is copied.
 void place_mt(const std::string& root) {
     if (::access("/mt", F_OK) < 0) return;
     const std::string target = root + "/usr/local/bin/mt";
     const UniqueFd made(::open(target.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0755));
     ::chmod("/mt", 0755);
-    const bool bound = ::mount("/mt", target.c_str(), nullptr, MS_BIND, nullptr) == 0 &&
-                       ::mount(nullptr, target.c_str(), nullptr,
-                               MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr) == 0;
+    const bool bound =
+        ::mount("/mt", target.c_str(), nullptr, MS_BIND, nullptr) == 0 &&
+        ::mount(nullptr, target.c_str(), nullptr,
+                MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr) == 0;
     if (!bound) say(std::string("mt cannot be placed: ") + std::strerror(errno));
 }
 
@@ -118,14 +119,15 @@ Result<Ext4Size> read_ext4_size(std::string_view start) {
 Result<void> mount_root_disk(const char* folder) {
     // The driver has probed its devices when its module is loaded, so this hardly ever waits.
     for (int step = 0; ::access(disk, F_OK) < 0; ++step) {
-        if (step == wait_steps) return protocol::fail(Kind::not_found, std::string(disk) + " does not appear");
-        const struct timespec pause{0, wait_step_ms * 1'000'000L};
+        if (step == wait_steps)
+            return protocol::fail(Kind::not_found, std::string(disk) + " does not appear");
+        const struct timespec pause { 0, wait_step_ms * 1'000'000L };
         ::nanosleep(&pause, nullptr);
     }
     TRY_VOID(size_of_disk_file_system());
     ::mkdir(folder, 0755);
-    // The disk is thrown away with the run: no access times, no flushes for a crash that nobody recovers from, no
-    // background initialisation.
+    // The disk is thrown away with the run: no access times, no flushes for a crash that nobody
+    // recovers from, no background initialisation.
     return mount_at(disk, folder, "ext4", MS_NOATIME, "nobarrier,noinit_itable,errors=continue");
 }
 
@@ -137,11 +139,13 @@ Result<void> complete_root(const char* folder) {
     }
     ::mkdir("/dev/pts", 0755);
     ::mkdir("/dev/shm", 01777);
-    // devtmpfs leaves these to user space; without them `echo > /dev/stderr` would try to make a file.
+    // devtmpfs leaves these to user space; without them `echo > /dev/stderr` would try to make a
+    // file.
     [[maybe_unused]] const int links =
         ::symlink("/proc/self/fd", "/dev/fd") + ::symlink("/proc/self/fd/0", "/dev/stdin") +
         ::symlink("/proc/self/fd/1", "/dev/stdout") + ::symlink("/proc/self/fd/2", "/dev/stderr");
-    TRY_VOID(mount_at("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "gid=5,mode=620,ptmxmode=666"));
+    TRY_VOID(mount_at("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+                      "gid=5,mode=620,ptmxmode=666"));
     TRY_VOID(mount_at("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777"));
     for (const char* name : {"/dev", "/proc", "/sys"}) {
         if (::mount(name, (root + name).c_str(), nullptr, MS_MOVE, nullptr) < 0) {
@@ -163,8 +167,8 @@ Result<void> switch_root(const char* folder) {
     if (old_root < 0 || ::fstat(old_root, &here) < 0) {
         return protocol::fail(Failure::from_errno("open the initial root", errno));
     }
-    if (::chdir(folder) < 0 || ::mount(".", "/", nullptr, MS_MOVE, nullptr) < 0 || ::chroot(".") < 0 ||
-        ::chdir("/") < 0) {
+    if (::chdir(folder) < 0 || ::mount(".", "/", nullptr, MS_MOVE, nullptr) < 0 ||
+        ::chroot(".") < 0 || ::chdir("/") < 0) {
         ::close(old_root);
         return protocol::fail(Failure::from_errno("switch root", errno));
     }

@@ -1,17 +1,17 @@
 #pragma once
-// From the initial RAM file system to the run's own disk: find, mount, complete with what a Debian userland
-// expects, and make it the root. Blocking; each step is a few milliseconds.
-// Source: kernel documentation, filesystems/ramfs-rootfs-initramfs (switch_root).
+// From the initial RAM file system to the run's own disk: find, mount, complete with what a Debian
+// userland expects, and make it the root. Blocking; each step is a few milliseconds. Source: kernel
+// documentation, filesystems/ramfs-rootfs-initramfs (switch_root).
+
+#include "protocol/base/result.hpp"
 
 #include <cstdint>
 #include <string_view>
 
-#include "protocol/base/result.hpp"
-
 namespace guest_agent {
 
-// Waits for the disk (at most 10 s) and mounts it at `folder`. not_found: no disk; io: no file system
-// of ours on it.
+// Waits for the disk (at most 10 s) and mounts it at `folder`. not_found: no disk; io: no file
+// system of ours on it.
 protocol::Result<void> mount_root_disk(const char* folder);
 
 // Mounts /run, /dev/pts, /dev/shm, /mnt/secrets and /usr/local/bin/mt below `folder`.

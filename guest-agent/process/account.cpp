@@ -1,9 +1,9 @@
 #include "guest-agent/process/account.hpp"
 
-#include <charconv>
-
 #include "guest-agent/system/small_file.hpp"
 #include "protocol/base/name.hpp"
+
+#include <charconv>
 
 namespace guest_agent {
 namespace {
@@ -34,7 +34,8 @@ std::optional<std::vector<std::string_view>> fields(std::string_view line, std::
 std::optional<std::uint32_t> number(std::string_view text) {
     std::uint32_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    if (text.empty() || error != std::errc() || end != text.data() + text.size())
+        return std::nullopt;
     // (uid_t)-1 means "leave unchanged" to setresuid(2): an account with it would run as root.
     if (value == static_cast<std::uint32_t>(-1)) return std::nullopt;
     return value;

@@ -1,17 +1,16 @@
 #pragma once
 // Accounts of the machine: /etc/passwd and /etc/group, read anew for each command (a recipe may add
-// users at any time) and parsed here, because a static program has no name service. Only files count:
-// a capsule has no directory service. Parsing is pure and bounded; broken lines are skipped as
-// glibc's files backend does. Source: passwd(5), group(5).
+// users at any time) and parsed here, because a static program has no name service. Only files
+// count: a capsule has no directory service. Parsing is pure and bounded; broken lines are skipped
+// as glibc's files backend does. Source: passwd(5), group(5).
 
-#include <sys/types.h>
+#include "protocol/base/result.hpp"
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 #include <vector>
-
-#include "protocol/base/result.hpp"
 
 namespace guest_agent {
 

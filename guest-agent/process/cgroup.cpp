@@ -1,16 +1,15 @@
 #include "guest-agent/process/cgroup.hpp"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "guest-agent/system/small_file.hpp"
+#include "protocol/base/unique_fd.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-
-#include "guest-agent/system/small_file.hpp"
-#include "protocol/base/unique_fd.hpp"
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace guest_agent {
 namespace {
@@ -26,7 +25,8 @@ std::optional<std::uint64_t> number_after(std::string_view text, std::string_vie
     if (at == std::string_view::npos) return std::nullopt;
     std::uint64_t value = 0;
     const char* start = text.data() + at + key.size();
-    if (std::from_chars(start, text.data() + text.size(), value).ec != std::errc()) return std::nullopt;
+    if (std::from_chars(start, text.data() + text.size(), value).ec != std::errc())
+        return std::nullopt;
     return value;
 }
 
@@ -97,7 +97,8 @@ class Cgroups final : public ProcessGroups {
             ::rmdir(path.c_str());
             return protocol::fail(Failure::from_errno("open " + path, number));
         }
-        // Absent where the kernel has no memory controller; then nothing is killed as a whole either.
+        // Absent where the kernel has no memory controller; then nothing is killed as a whole
+        // either.
         [[maybe_unused]] const auto whole = write_kernel_file(path + "/memory.oom.group", "1");
         if (pids_each_ > 0) {
             [[maybe_unused]] const auto own =
@@ -148,8 +149,8 @@ std::uint64_t memory_for_commands(std::string_view meminfo) {
     };
     const std::uint64_t total = after("MemTotal:");
     const std::uint64_t available = after("MemAvailable:");
-    // Of what is available, not of the total: a full commands/ must not take the kernel's last pages, or
-    // everything stalls in reclaim, the agent included.
+    // Of what is available, not of the total: a full commands/ must not take the kernel's last
+    // pages, or everything stalls in reclaim, the agent included.
     const std::uint64_t reserve = std::max(smallest_reserve, total / 16);
     return std::max(total / 2, available > reserve ? available - reserve : 0);
 }

@@ -1,15 +1,14 @@
 #include "guest-agent/process/command.hpp"
 
+#include "guest-agent/process/spawn.hpp"
+#include "guest-agent/process/terminal.hpp"
+#include "protocol/wire/limits.hpp"
+
+#include <algorithm>
 #include <fcntl.h>
 #include <signal.h>
 #include <termios.h>
 #include <unistd.h>
-
-#include <algorithm>
-
-#include "guest-agent/process/spawn.hpp"
-#include "guest-agent/process/terminal.hpp"
-#include "protocol/wire/limits.hpp"
 
 namespace guest_agent {
 
@@ -119,7 +118,8 @@ void Command::arm(boost::asio::steady_timer& timer, std::chrono::milliseconds af
 void Command::apply(const CommandStep& step) {
     const auto self = shared_from_this();  // an observer may let go of it
     if (step.kill_tree) kill_tree();
-    if (step.arm_grace) arm(grace_timer_, protocol::limits::kill_grace, &CommandState::grace_elapsed);
+    if (step.arm_grace)
+        arm(grace_timer_, protocol::limits::kill_grace, &CommandState::grace_elapsed);
     if (step.disarm_limit) limit_timer_.cancel();
     if (step.arm_drain) arm(drain_timer_, protocol::limits::drain, &CommandState::drain_elapsed);
     if (step.report) {
@@ -134,12 +134,15 @@ void Command::apply(const CommandStep& step) {
 void Command::notify(void (Observer::*what)(Command&)) {
     const auto observers = observers_;  // they come and go meanwhile
     for (auto* observer : observers) {
-        const bool still = std::find(observers_.begin(), observers_.end(), observer) != observers_.end();
+        const bool still =
+            std::find(observers_.begin(), observers_.end(), observer) != observers_.end();
         if (still) (observer->*what)(*this);
     }
 }
 
-void Command::kill() { apply(state_.kill_requested()); }
+void Command::kill() {
+    apply(state_.kill_requested());
+}
 
 void Command::kill_tree() {
     if (group_) group_->kill();

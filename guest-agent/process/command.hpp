@@ -1,16 +1,8 @@
 #pragma once
-// Command: one command from its start to the last byte of its outputs. Owns the process's descriptors, its
-// group, its timers; CommandState decides what happens when. Connections come and go without it noticing:
-// whoever wants to hear of it observes it.
-// Threading: the loop thread. Lifetime: shared; held by CommandRegistry.
-
-#include <chrono>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/steady_timer.hpp>
+// Command: one command from its start to the last byte of its outputs. Owns the process's
+// descriptors, its group, its timers; CommandState decides what happens when. Connections come and
+// go without it noticing: whoever wants to hear of it observes it. Threading: the loop thread.
+// Lifetime: shared; held by CommandRegistry.
 
 #include "guest-agent/process/command_state.hpp"
 #include "guest-agent/process/input.hpp"
@@ -19,6 +11,14 @@
 #include "guest-agent/process/reaper.hpp"
 #include "guest-agent/process/spawn_plan.hpp"
 #include "protocol/wire/messages.hpp"
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 namespace guest_agent {
 
@@ -41,8 +41,8 @@ class Command : public std::enable_shared_from_this<Command> {
     };
 
     Command(CommandContext& context, std::string id);
-    // Starts it; a plan that failed (unknown user) or a failing start makes a command that is over at
-    // once, with its reason on the error output.
+    // Starts it; a plan that failed (unknown user) or a failing start makes a command that is over
+    // at once, with its reason on the error output.
     void start(const protocol::Result<SpawnPlan>& plan, const protocol::CommandStart& request);
 
     const std::string& id() const { return id_; }

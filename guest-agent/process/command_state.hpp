@@ -1,12 +1,12 @@
 #pragma once
-// The life of one command as a pure state machine: what happened goes in, what to do comes out. It decides
-// when a command is over, what its verdict is, and that both are said exactly once.
+// The life of one command as a pure state machine: what happened goes in, what to do comes out. It
+// decides when a command is over, what its verdict is, and that both are said exactly once.
 //
-//   running --reaped--> draining --(outputs at end | drain time over)--> reported --outputs at end--> closed
-//   running --(killed, not gone within kill_grace)--> reported
+//   running --reaped--> draining --(outputs at end | drain time over)--> reported --outputs at
+//   end--> closed running --(killed, not gone within kill_grace)--> reported
 //
-// Fields of Verdict: kind "exited" (code), "signaled" (code, signal), "timedOut", "outOfMemory", "killed"
-// (code), "failedToStart" (code, message).
+// Fields of Verdict: kind "exited" (code), "signaled" (code, signal), "timedOut", "outOfMemory",
+// "killed" (code), "failedToStart" (code, message).
 
 #include <cstdint>
 #include <optional>
@@ -26,7 +26,7 @@ struct Verdict {
 struct ProcessEnd {
     ProcessEnd() = default;
     bool signaled = false;
-    int value = 0;  // exit status or signal number
+    int value = 0;               // exit status or signal number
     bool out_of_memory = false;  // the kernel's OOM killer ended something of this command
     std::optional<Verdict> failed_to_start;
 };
@@ -35,11 +35,11 @@ struct ProcessEnd {
 struct CommandStep {
     CommandStep() = default;
     bool kill_tree = false;
-    bool arm_grace = false;     // grace_elapsed() after kill_grace
+    bool arm_grace = false;  // grace_elapsed() after kill_grace
     bool disarm_limit = false;
-    bool arm_drain = false;     // drain_elapsed() after limits::drain
-    bool report = false;        // the command is over: verdict() is final
-    bool close = false;         // no more output can come
+    bool arm_drain = false;  // drain_elapsed() after limits::drain
+    bool report = false;     // the command is over: verdict() is final
+    bool close = false;      // no more output can come
 };
 
 class CommandState {
@@ -52,7 +52,7 @@ class CommandState {
     CommandStep drain_elapsed();
     CommandStep grace_elapsed();
 
-    bool over() const { return phase_ >= Phase::reported; }   // its report is final
+    bool over() const { return phase_ >= Phase::reported; }  // its report is final
     bool closed() const { return phase_ == Phase::closed; }
     bool process_alive() const { return phase_ == Phase::running; }
     const Verdict& verdict() const { return verdict_; }

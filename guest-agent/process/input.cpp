@@ -1,11 +1,10 @@
 #include "guest-agent/process/input.hpp"
 
-#include <unistd.h>
+#include "guest-agent/process/terminal.hpp"
 
 #include <cerrno>
+#include <unistd.h>
 #include <utility>
-
-#include "guest-agent/process/terminal.hpp"
 
 namespace guest_agent {
 
@@ -33,7 +32,8 @@ void Input::put(std::string_view bytes, bool last) {
     pending_.append(bytes);
     last_ = last;
     // A terminal has no other end-of-file than its character.
-    if (last && kind_ == InputKind::terminal) pending_ += end_of_file_character(fd_.native_handle());
+    if (last && kind_ == InputKind::terminal)
+        pending_ += end_of_file_character(fd_.native_handle());
     if (!waiting_) write_some();
 }
 

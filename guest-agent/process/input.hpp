@@ -1,8 +1,10 @@
 #pragma once
-// Input: the standard input of a command that has one. Takes bytes at absolute offsets, so that a sender
-// that lost its connection can go on without repeating or losing any, and writes them as the program
-// reads. Outlives connections; ends with the command.
-// Threading: the loop thread. Lifetime: shared; a pending write keeps it alive until close().
+// Input: the standard input of a command that has one. Takes bytes at absolute offsets, so that a
+// sender that lost its connection can go on without repeating or losing any, and writes them as the
+// program reads. Outlives connections; ends with the command. Threading: the loop thread. Lifetime:
+// shared; a pending write keeps it alive until close().
+
+#include "protocol/base/unique_fd.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -10,8 +12,6 @@
 #include <string_view>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
-
-#include "protocol/base/unique_fd.hpp"
 
 namespace guest_agent {
 
@@ -22,7 +22,8 @@ class Input : public std::enable_shared_from_this<Input> {
     class Listener {
       public:
         virtual ~Listener() = default;
-        // So many of the bytes put have reached the program, or were dropped because it reads no more.
+        // So many of the bytes put have reached the program, or were dropped because it reads no
+        // more.
         virtual void on_input_written(std::size_t bytes) = 0;
         // End-of-file was passed on, or nothing is read any more. Once, last.
         virtual void on_input_closed() = 0;

@@ -1,33 +1,32 @@
 #include "guest-agent/process/output.hpp"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
+#include "protocol/wire/limits.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <limits>
+#include <sys/ioctl.h>
+#include <unistd.h>
 #include <utility>
-
-#include "protocol/wire/limits.hpp"
 
 namespace guest_agent {
 namespace {
 
 constexpr std::size_t piece_bytes = 64u << 10;
-// What a lossless listener may hold back: what its consumer may not have taken yet (at most one credit window,
-// see Listener::held_from), and one piece to send next.
+// What a lossless listener may hold back: what its consumer may not have taken yet (at most one
+// credit window, see Listener::held_from), and one piece to send next.
 constexpr std::size_t held_bytes = protocol::limits::window_bytes + piece_bytes;
-// pipe(7): what a pipe holds. The ring has this much more, so that emptying the pipe at the command's end
-// overwrites nothing a lossless listener still wants.
+// pipe(7): what a pipe holds. The ring has this much more, so that emptying the pipe at the
+// command's end overwrites nothing a lossless listener still wants.
 constexpr std::size_t pipe_bytes = 64u << 10;
 constexpr std::size_t ring_bytes = held_bytes + pipe_bytes;
 static_assert(ring_bytes >= protocol::limits::follow_ring_bytes);
 // Per turn of the loop, so that a flood does not starve other commands' answers.
 constexpr std::size_t turn_bytes = 256u << 10;
-// A program that writes in small pieces would wake the agent, which has the higher priority, for each of
-// them. Turns that follow each other this closely and bring little are spaced out instead, while the pipe
-// fills; a full pipe is read at once, so a fast writer is never slowed down.
+// A program that writes in small pieces would wake the agent, which has the higher priority, for
+// each of them. Turns that follow each other this closely and bring little are spaced out instead,
+// while the pipe fills; a full pipe is read at once, so a fast writer is never slowed down.
 constexpr auto busy_gap = std::chrono::milliseconds(1);
 constexpr auto busy_pause = std::chrono::milliseconds(2);
 constexpr std::size_t little_bytes = pipe_bytes / 2;
@@ -35,10 +34,7 @@ constexpr std::size_t little_bytes = pipe_bytes / 2;
 }  // namespace
 
 Output::Output(boost::asio::any_io_executor executor)
-    : fd_(executor),
-      hold_timer_(executor),
-      pause_timer_(executor),
-      ring_(ring_bytes) {}
+    : fd_(executor), hold_timer_(executor), pause_timer_(executor), ring_(ring_bytes) {}
 
 void Output::start(protocol::UniqueFd fd, std::function<void()> on_end) {
     on_end_ = std::move(on_end);
@@ -92,8 +88,8 @@ void Output::read_rest() {
     if (ended_ || !fd_.is_open()) return;
     int waiting = 0;
     if (::ioctl(fd_.native_handle(), FIONREAD, &waiting) < 0) waiting = 0;
-    // One read more than there is: it finds the end-of-file. A background child that goes on writing
-    // cannot make this endless.
+    // One read more than there is: it finds the end-of-file. A background child that goes on
+    // writing cannot make this endless.
     const auto rest = static_cast<std::uint64_t>(std::max(waiting, 0));
     for (const auto goal = window_.bytes() + rest; !ended_;) {
         const bool last = window_.bytes() >= goal;

@@ -1,10 +1,15 @@
 #pragma once
-// Output: one captured output of a command. Reads the pipe (or terminal), decodes every byte exactly once
-// into the window that becomes part of the result, and keeps the latest raw bytes for live followers.
-// Reads at full speed unless a lossless listener is behind: then the pipe fills and the command waits, for
-// at most limits::lossless_hold without progress.
+// Output: one captured output of a command. Reads the pipe (or terminal), decodes every byte
+// exactly once into the window that becomes part of the result, and keeps the latest raw bytes for
+// live followers. Reads at full speed unless a lossless listener is behind: then the pipe fills and
+// the command waits, for at most limits::lossless_hold without progress.
 //
 // Threading: the loop thread. Lifetime: shared; pending reads keep it alive until close().
+
+#include "protocol/base/unique_fd.hpp"
+#include "protocol/text/byte_ring.hpp"
+#include "protocol/text/output_window.hpp"
+#include "protocol/wire/messages.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -17,11 +22,6 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "protocol/base/unique_fd.hpp"
-#include "protocol/text/byte_ring.hpp"
-#include "protocol/text/output_window.hpp"
-#include "protocol/wire/messages.hpp"
-
 namespace guest_agent {
 
 class Output : public std::enable_shared_from_this<Output> {
@@ -31,8 +31,8 @@ class Output : public std::enable_shared_from_this<Output> {
         virtual ~Listener() = default;
         // More bytes, or the end.
         virtual void on_output() = 0;
-        // First byte that may still be wanted, at most one credit window before the next one to send: what was
-        // sent into a link that breaks is asked for again. nullopt: may lose any.
+        // First byte that may still be wanted, at most one credit window before the next one to
+        // send: what was sent into a link that breaks is asked for again. nullopt: may lose any.
         virtual std::optional<std::uint64_t> held_from() const = 0;
     };
 
@@ -50,7 +50,9 @@ class Output : public std::enable_shared_from_this<Output> {
     bool ended() const { return ended_; }
     std::uint64_t begin() const { return ring_.begin(); }
     std::uint64_t end() const { return ring_.end(); }
-    std::string read(std::uint64_t offset, std::size_t limit) const { return ring_.read(offset, limit); }
+    std::string read(std::uint64_t offset, std::size_t limit) const {
+        return ring_.read(offset, limit);
+    }
     protocol::OutputReport report() const;
 
     void add(Listener& listener);

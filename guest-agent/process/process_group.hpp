@@ -1,16 +1,15 @@
 #pragma once
-// What bounds and kills a command's whole tree of processes. In a machine that is a cgroup per command
-// (cgroup.hpp); the narrow interface lets the rest run where there are none.
-// Threading: the loop thread.
+// What bounds and kills a command's whole tree of processes. In a machine that is a cgroup per
+// command (cgroup.hpp); the narrow interface lets the rest run where there are none. Threading: the
+// loop thread.
 
-#include <sys/types.h>
+#include "protocol/base/result.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-
-#include "protocol/base/result.hpp"
+#include <sys/types.h>
 
 namespace guest_agent {
 

@@ -1,9 +1,8 @@
 #include "guest-agent/process/reaper.hpp"
 
-#include <sys/wait.h>
-
 #include <cerrno>
 #include <csignal>
+#include <sys/wait.h>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -20,7 +19,9 @@ void Reaper::start() {
     reap();  // what ended before anybody listened
 }
 
-void Reaper::watch(pid_t pid, Callback callback) { watched_[pid] = std::move(callback); }
+void Reaper::watch(pid_t pid, Callback callback) {
+    watched_[pid] = std::move(callback);
+}
 
 void Reaper::wait_for_signal() {
     signals_.async_wait([this](const boost::system::error_code& error, int) {
@@ -31,7 +32,8 @@ void Reaper::wait_for_signal() {
 }
 
 void Reaper::reap() {
-    // Bounded: a fork bomb ends processes faster than they can be waited for, and others want answers.
+    // Bounded: a fork bomb ends processes faster than they can be waited for, and others want
+    // answers.
     for (int turn = 0; turn < reaped_at_once;) {
         siginfo_t info{};
         if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG) < 0) {

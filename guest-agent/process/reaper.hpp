@@ -1,12 +1,11 @@
 #pragma once
-// The one place that waits for processes: every child of the agent, and in a machine every orphan, since
-// the agent is process 1 there. Nobody else may call wait: a reaped pid can be reused at once.
-// Threading: the loop thread. Callbacks come from the loop, one after another.
-
-#include <sys/types.h>
+// The one place that waits for processes: every child of the agent, and in a machine every orphan,
+// since the agent is process 1 there. Nobody else may call wait: a reaped pid can be reused at
+// once. Threading: the loop thread. Callbacks come from the loop, one after another.
 
 #include <functional>
 #include <map>
+#include <sys/types.h>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/signal_set.hpp>

@@ -1,11 +1,11 @@
 #include "guest-agent/process/registry.hpp"
 
+#include "protocol/base/ids.hpp"
+#include "protocol/wire/limits.hpp"
+
 #include <algorithm>
 
 #include <boost/asio/post.hpp>
-
-#include "protocol/base/ids.hpp"
-#include "protocol/wire/limits.hpp"
 
 namespace guest_agent {
 
@@ -55,15 +55,17 @@ void CommandRegistry::set_environment(std::vector<protocol::EnvironmentEntry> en
 }
 
 std::size_t CommandRegistry::running() const {
-    return static_cast<std::size_t>(std::count_if(
-        commands_.begin(), commands_.end(), [](const auto& entry) { return !entry.second->over(); }));
+    return static_cast<std::size_t>(
+        std::count_if(commands_.begin(), commands_.end(),
+                      [](const auto& entry) { return !entry.second->over(); }));
 }
 
 Result<std::shared_ptr<Command>> CommandRegistry::start(const protocol::CommandStart& request) {
     if (auto id = protocol::CommandId::parse(request.id); !id) {
         return protocol::fail(std::move(id).error());
     }
-    if (const auto known = commands_.find(request.id); known != commands_.end()) return known->second;
+    if (const auto known = commands_.find(request.id); known != commands_.end())
+        return known->second;
     TRY_VOID(check_request(request));
     if (running() >= protocol::limits::commands_running) {
         return protocol::fail(Kind::resource_exhausted, "too many commands are running");

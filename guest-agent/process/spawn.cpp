@@ -1,5 +1,11 @@
 #include "guest-agent/process/spawn.hpp"
 
+#include "guest-agent/process/terminal.hpp"
+#include "protocol/base/name.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/sched.h>
@@ -8,13 +14,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <csignal>
-#include <cstring>
-
-#include "guest-agent/process/terminal.hpp"
-#include "protocol/base/name.hpp"
 
 namespace guest_agent {
 namespace {
@@ -48,11 +47,14 @@ Result<void> make_nonblocking(const UniqueFd& fd) {
     return {};
 }
 
-// The child's view of a plan: pointers into it, made before the clone because the child must not allocate.
+// The child's view of a plan: pointers into it, made before the clone because the child must not
+// allocate.
 class ChildPlan {
   public:
     explicit ChildPlan(const SpawnPlan& plan)
-        : plan_(plan), arguments_(pointers(plan.arguments)), environment_(pointers(plan.environment)) {
+        : plan_(plan),
+          arguments_(pointers(plan.arguments)),
+          environment_(pointers(plan.environment)) {
         programs_ = pointers(plan.programs);
         about_directory_ = "capsule: " + protocol::escape_foreign(plan.directory) + ": ";
         about_program_ = "capsule: " + protocol::escape_foreign(plan.program_name) + ": ";
@@ -94,19 +96,23 @@ class ChildPlan {
     }
 
     void place_descriptors() const {
-        // The parent's descriptors are all above 2 (main makes sure of it), so no source is overwritten.
-        if (::dup2(input.get(), 0) < 0 || ::dup2(output.get(), 1) < 0 || ::dup2(error_end(), 2) < 0) {
+        // The parent's descriptors are all above 2 (main makes sure of it), so no source is
+        // overwritten.
+        if (::dup2(input.get(), 0) < 0 || ::dup2(output.get(), 1) < 0 ||
+            ::dup2(error_end(), 2) < 0) {
             fail(Stage::descriptors);
         }
-        if (::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC_FLAG) < 0) fail(Stage::descriptors);
+        if (::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC_FLAG) < 0)
+            fail(Stage::descriptors);
     }
 
     void reset_limits() const {
-        // The agent is the last victim of the OOM killer and has many descriptors; its children must not
-        // inherit either. Failures leave a stricter or equal state, so they are not fatal.
+        // The agent is the last victim of the OOM killer and has many descriptors; its children
+        // must not inherit either. Failures leave a stricter or equal state, so they are not fatal.
         const int score = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-        if (score >= 0) [[maybe_unused]] const auto written = ::write(score, "0", 1);
-        const struct rlimit files{1'024, 524'288};
+        if (score >= 0) [[maybe_unused]]
+            const auto written = ::write(score, "0", 1);
+        const struct rlimit files { 1'024, 524'288 };
         ::setrlimit(RLIMIT_NOFILE, &files);
     }
 
@@ -123,7 +129,8 @@ class ChildPlan {
         }
         struct sigaction standard {};
         standard.sa_handler = SIG_DFL;
-        ::sigaction(SIGPIPE, &standard, nullptr);  // ignored by the agent; handlers are gone already
+        ::sigaction(SIGPIPE, &standard,
+                    nullptr);  // ignored by the agent; handlers are gone already
         sigset_t none;
         ::sigemptyset(&none);
         ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -140,7 +147,8 @@ class ChildPlan {
     }
 
     [[noreturn]] void execute() const {
-        // As execvp(3): go on over what is not there, remember that something was there but not allowed.
+        // As execvp(3): go on over what is not there, remember that something was there but not
+        // allowed.
         int number = ENOENT;
         for (std::size_t i = 0; programs_[i] != nullptr; ++i) {
             ::execve(programs_[i], arguments_.data(), environment_.data());
@@ -159,11 +167,16 @@ class ChildPlan {
     }
     const char* about(Stage stage) const {
         switch (stage) {
-            case Stage::session: return "capsule: cannot make a session: ";
-            case Stage::descriptors: return "capsule: cannot place the descriptors: ";
-            case Stage::identity: return "capsule: cannot become the user: ";
-            case Stage::directory: return about_directory_.c_str();
-            case Stage::execute: return about_program_.c_str();
+            case Stage::session:
+                return "capsule: cannot make a session: ";
+            case Stage::descriptors:
+                return "capsule: cannot place the descriptors: ";
+            case Stage::identity:
+                return "capsule: cannot become the user: ";
+            case Stage::directory:
+                return about_directory_.c_str();
+            case Stage::execute:
+                return about_program_.c_str();
         }
         return "";
     }
@@ -180,11 +193,12 @@ class ChildPlan {
     std::string about_directory_, about_program_;
 };
 
-// vfork() by clone3, with the cgroup given at birth: moving a process afterwards waits for an RCU grace
-// period and would let it escape its limits for a moment; copying the agent's page tables instead of sharing
-// them would cost more than the rest of a start. Returns as vfork does: in the parent once the child has
-// executed or ended. Until then both run on this stack, so the system call must not be a function of its own
-// (the child would overwrite its return address): inlined, and the caller must not return in the child.
+// vfork() by clone3, with the cgroup given at birth: moving a process afterwards waits for an RCU
+// grace period and would let it escape its limits for a moment; copying the agent's page tables
+// instead of sharing them would cost more than the rest of a start. Returns as vfork does: in the
+// parent once the child has executed or ended. Until then both run on this stack, so the system
+// call must not be a function of its own (the child would overwrite its return address): inlined,
+// and the caller must not return in the child.
 [[gnu::always_inline]] inline long clone_into(int cgroup) {
     struct clone_args arguments {};
     arguments.flags = CLONE_VM | CLONE_VFORK | CLONE_CLEAR_SIGHAND;

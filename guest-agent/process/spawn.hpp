@@ -1,20 +1,19 @@
 #pragma once
-// Starts one process as a SpawnPlan says: own session, the account's ids and groups, default signals, no
-// inherited descriptors, born inside its cgroup. Everything is prepared before the clone; the child only
-// makes async-signal-safe calls, writes to nothing but its own stack (it shares the agent's memory until it
-// executes) and reports a failure as {stage, errno} through a close-on-exec pipe, which the parent reads when
-// it reaps the child.
-// Sources: clone(2) (clone3, CLONE_INTO_CGROUP), setresuid(2), close_range(2), ioctl_tty(2).
-
-#include <sys/types.h>
-
-#include <cstdint>
-#include <optional>
+// Starts one process as a SpawnPlan says: own session, the account's ids and groups, default
+// signals, no inherited descriptors, born inside its cgroup. Everything is prepared before the
+// clone; the child only makes async-signal-safe calls, writes to nothing but its own stack (it
+// shares the agent's memory until it executes) and reports a failure as {stage, errno} through a
+// close-on-exec pipe, which the parent reads when it reaps the child. Sources: clone(2) (clone3,
+// CLONE_INTO_CGROUP), setresuid(2), close_range(2), ioctl_tty(2).
 
 #include "guest-agent/process/command_state.hpp"
 #include "guest-agent/process/spawn_plan.hpp"
 #include "protocol/base/result.hpp"
 #include "protocol/base/unique_fd.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <sys/types.h>
 
 namespace guest_agent {
 

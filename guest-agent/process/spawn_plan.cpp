@@ -1,9 +1,9 @@
 #include "guest-agent/process/spawn_plan.hpp"
 
-#include <algorithm>
-
 #include "protocol/text/shell_text.hpp"
 #include "protocol/wire/limits.hpp"
+
+#include <algorithm>
 
 namespace guest_agent {
 namespace {
@@ -44,7 +44,9 @@ class Environment {
     std::vector<EnvironmentEntry> entries_;
 };
 
-bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
+bool has_nul(std::string_view text) {
+    return text.find('\0') != std::string_view::npos;
+}
 
 Result<void> refuse(std::string why) {
     return protocol::fail(Kind::invalid_argument, std::move(why));
@@ -57,8 +59,10 @@ Result<void> check_strings(const CommandStart& request) {
         }
     }
     for (const auto& [name, value] : request.environment) {
-        if (name.empty() || has_nul(name) || name.find('=') != std::string::npos || has_nul(value)) {
-            return refuse("environment: a name is empty or contains '=' or NUL, or a value a NUL byte");
+        if (name.empty() || has_nul(name) || name.find('=') != std::string::npos ||
+            has_nul(value)) {
+            return refuse(
+                "environment: a name is empty or contains '=' or NUL, or a value a NUL byte");
         }
     }
     if (request.working_directory) {
@@ -70,14 +74,16 @@ Result<void> check_strings(const CommandStart& request) {
     return {};
 }
 
-std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+std::string_view base_name(std::string_view path) {
+    return path.substr(path.rfind('/') + 1);
+}
 
 void plan_shell(SpawnPlan& plan, const Account& account, std::string text,
                 const std::vector<std::string>& arguments) {
-    // $0 is what the shell's own messages begin with ("-bash: line 1: ..."), and arguments start at $1. The
-    // environment of a login is given here, so the shell is not told to be a login shell: reading
-    // /etc/profile and ~/.profile costs more than the shell itself (it doubles the time of `true`), and a
-    // broken ~/.profile would break every command.
+    // $0 is what the shell's own messages begin with ("-bash: line 1: ..."), and arguments start at
+    // $1. The environment of a login is given here, so the shell is not told to be a login shell:
+    // reading /etc/profile and ~/.profile costs more than the shell itself (it doubles the time of
+    // `true`), and a broken ~/.profile would break every command.
     const std::string name(base_name(account.shell));
     plan.programs = {account.shell};
     plan.program_name = account.shell;
@@ -118,8 +124,8 @@ Result<void> check_request(const CommandStart& request) {
     }
     if (request.limit_ms && *request.limit_ms == 0) return refuse("limit_ms is zero");
     if (request.shell) {
-        const auto with =
-            request.arguments.empty() ? protocol::ShellArguments::none : protocol::ShellArguments::some;
+        const auto with = request.arguments.empty() ? protocol::ShellArguments::none
+                                                    : protocol::ShellArguments::some;
         if (auto text = protocol::prepare_shell_text(*request.shell, with); !text) {
             return protocol::fail(std::move(text).error());
         }
@@ -143,8 +149,8 @@ Result<SpawnPlan> plan_spawn(const CommandStart& request, const Account& account
 
     SpawnPlan plan;
     if (request.shell) {
-        const auto with =
-            request.arguments.empty() ? protocol::ShellArguments::none : protocol::ShellArguments::some;
+        const auto with = request.arguments.empty() ? protocol::ShellArguments::none
+                                                    : protocol::ShellArguments::some;
         TRY(std::string text, protocol::prepare_shell_text(*request.shell, with));
         plan_shell(plan, account, std::move(text), request.arguments);
     } else {
@@ -172,7 +178,8 @@ std::vector<EnvironmentEntry> parse_environment_file(std::string_view text) {
         const auto line = text.substr(0, end);
         text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
         const auto equals = line.find('=');
-        if (line.empty() || line.front() == '#' || equals == 0 || equals == std::string_view::npos) {
+        if (line.empty() || line.front() == '#' || equals == 0 ||
+            equals == std::string_view::npos) {
             continue;
         }
         EnvironmentEntry entry;

@@ -1,19 +1,18 @@
 #pragma once
-// What to execute for a command, worked out before anything is started: pure functions from the request,
-// the account and the machine's environment to argv, environment and directory.
-// Rules: docs/commands.md; the shell text itself is prepared by protocol/text/shell_text.hpp.
+// What to execute for a command, worked out before anything is started: pure functions from the
+// request, the account and the machine's environment to argv, environment and directory. Rules:
+// docs/commands.md; the shell text itself is prepared by protocol/text/shell_text.hpp.
 
-#include <sys/types.h>
+#include "guest-agent/process/account.hpp"
+#include "protocol/base/result.hpp"
+#include "protocol/wire/messages.hpp"
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 #include <vector>
-
-#include "guest-agent/process/account.hpp"
-#include "protocol/base/result.hpp"
-#include "protocol/wire/messages.hpp"
 
 namespace guest_agent {
 
@@ -34,12 +33,14 @@ struct SpawnPlan {
     protocol::TerminalSize terminal;
 };
 
-// Refuses what can never be run: both or neither of shell and program, a NUL byte, a bad environment
-// name, a relative directory, a count above protocol::limits. invalid_argument, naming the member.
+// Refuses what can never be run: both or neither of shell and program, a NUL byte, a bad
+// environment name, a relative directory, a count above protocol::limits. invalid_argument, naming
+// the member.
 protocol::Result<void> check_request(const protocol::CommandStart& request);
 
 // `machine` = environment of every command, in rising order of precedence below the request's own.
-protocol::Result<SpawnPlan> plan_spawn(const protocol::CommandStart& request, const Account& account,
+protocol::Result<SpawnPlan> plan_spawn(const protocol::CommandStart& request,
+                                       const Account& account,
                                        const std::vector<protocol::EnvironmentEntry>& machine);
 
 // KEY=VALUE lines of /etc/capsule/environment: the value is everything after the first '='; lines

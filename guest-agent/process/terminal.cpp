@@ -1,12 +1,11 @@
 #include "guest-agent/process/terminal.hpp"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
-
-#include <cerrno>
 
 namespace guest_agent {
 

@@ -1,11 +1,11 @@
 #pragma once
 // Pseudo-terminals of commands. Sources: ioctl_tty(2) (TIOCGPTPEER), pts(4).
 
-#include <sys/types.h>
-
 #include "protocol/base/result.hpp"
 #include "protocol/base/unique_fd.hpp"
 #include "protocol/wire/messages.hpp"
+
+#include <sys/types.h>
 
 namespace guest_agent {
 

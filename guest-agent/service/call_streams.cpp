@@ -1,10 +1,9 @@
 #include "guest-agent/service/call_streams.hpp"
 
-#include <string.h>
-
-#include <utility>
-
 #include "protocol/wire/json_codec.hpp"
+
+#include <string.h>
+#include <utility>
 
 namespace guest_agent {
 
@@ -18,7 +17,9 @@ SecretStream::SecretStream(Streams& streams, protocol::StreamId id, Machine& mac
     bytes_.reserve(request_.size);  // never moved, so no copies are left behind in memory
 }
 
-SecretStream::~SecretStream() { ::explicit_bzero(bytes_.data(), bytes_.size()); }
+SecretStream::~SecretStream() {
+    ::explicit_bzero(bytes_.data(), bytes_.size());
+}
 
 void SecretStream::on_data(Channel channel, std::string_view bytes, bool last) {
     consumed(channel, bytes.size());

@@ -2,10 +2,10 @@
 // Streams of single calls: one whose answer takes a while, and one that brings a secret's bytes.
 // Threading: the loop thread.
 
-#include <string>
-
 #include "guest-agent/service/machine.hpp"
 #include "guest-agent/service/streams.hpp"
+
+#include <string>
 
 namespace guest_agent {
 

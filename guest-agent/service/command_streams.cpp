@@ -1,11 +1,11 @@
 #include "guest-agent/service/command_streams.hpp"
 
-#include <algorithm>
-#include <utility>
-
 #include "protocol/wire/json_codec.hpp"
 #include "protocol/wire/limits.hpp"
 #include "protocol/wire/operations.hpp"
+
+#include <algorithm>
+#include <utility>
 
 namespace guest_agent {
 
@@ -16,7 +16,9 @@ using protocol::StreamId;
 
 namespace {
 
-std::string done() { return protocol::encode_end(protocol::Done()); }
+std::string done() {
+    return protocol::encode_end(protocol::Done());
+}
 
 }  // namespace
 
@@ -25,7 +27,9 @@ std::string done() { return protocol::encode_end(protocol::Done()); }
 StartStream::StartStream(Streams& streams, StreamId id, std::shared_ptr<Command> command)
     : StreamHandler(streams, id), command_(std::move(command)) {}
 
-StartStream::~StartStream() { command_->unobserve(*this); }
+StartStream::~StartStream() {
+    command_->unobserve(*this);
+}
 
 void StartStream::start() {
     command_->observe(*this);
@@ -42,7 +46,9 @@ void StartStream::on_exited(Command& command) {
     event(protocol::encode_event(protocol::event::exited, command.report()));
 }
 
-void StartStream::on_ended(Command& command) { finish(protocol::encode_end(command.report())); }
+void StartStream::on_ended(Command& command) {
+    finish(protocol::encode_end(command.report()));
+}
 
 // ---- FollowStream -------------------------------------------------------------------------------
 
@@ -93,10 +99,9 @@ FollowStream::FollowStream(Streams& streams, StreamId id, std::shared_ptr<Comman
                            const protocol::CommandFollow& request)
     : StreamHandler(streams, id),
       command_(std::move(command)),
-      readers_{Reader(*this, command_->output(), Channel::output, request.output_from,
-                      request.lossless),
-               Reader(*this, command_->error(), Channel::error, request.error_from,
-                      request.lossless)} {}
+      readers_{
+          Reader(*this, command_->output(), Channel::output, request.output_from, request.lossless),
+          Reader(*this, command_->error(), Channel::error, request.error_from, request.lossless)} {}
 
 FollowStream::~FollowStream() {
     command_->unobserve(*this);
@@ -125,20 +130,25 @@ void FollowStream::on_exited(Command&) {
     pump();
 }
 
-void FollowStream::on_writable(Channel) { pump(); }
+void FollowStream::on_writable(Channel) {
+    pump();
+}
 
 void FollowStream::pump() {
     if (finished()) return;
     for (auto& reader : readers_) {
         if (reader.pump()) reader.output_.progressed();
     }
-    const auto all = [this](auto what) { return std::all_of(readers_.begin(), readers_.end(), what); };
+    const auto all = [this](auto what) {
+        return std::all_of(readers_.begin(), readers_.end(), what);
+    };
     if (exited_ && !exited_sent_ &&
         all([](const Reader& reader) { return reader.offset_ >= reader.exit_offset_; })) {
         exited_sent_ = true;
         event(protocol::encode_event(protocol::event::exited, protocol::Done()));
     }
-    if (exited_sent_ && all([](const Reader& reader) { return reader.half_closed_; })) finish(done());
+    if (exited_sent_ && all([](const Reader& reader) { return reader.half_closed_; }))
+        finish(done());
 }
 
 void FollowStream::on_lost() {
@@ -171,7 +181,8 @@ void InputStream::start() {
             Failure(Kind::invalid_argument, "input is missing before the given offset")));
     }
     if (input->pending() > protocol::limits::window_bytes) {
-        // Each new stream has a fresh allowance; a sender that reconnects all the time must not fill memory.
+        // Each new stream has a fresh allowance; a sender that reconnects all the time must not
+        // fill memory.
         return finish(protocol::encode_end_failure(
             Failure(Kind::resource_exhausted, "the program has not read its earlier input yet")));
     }
@@ -187,8 +198,8 @@ void InputStream::on_data(Channel channel, std::string_view bytes, bool last) {
     Input& input = *command_->input();
     if (channel != Channel::input || finished()) return consumed(channel, bytes.size());
     // What an earlier connection brought already is skipped.
-    const auto known = std::min<std::uint64_t>(
-        bytes.size(), input.taken() > from_ ? input.taken() - from_ : 0);
+    const auto known =
+        std::min<std::uint64_t>(bytes.size(), input.taken() > from_ ? input.taken() - from_ : 0);
     from_ += bytes.size();
     consumed(channel, static_cast<std::size_t>(known));
     bytes.remove_prefix(static_cast<std::size_t>(known));
@@ -203,6 +214,8 @@ void InputStream::on_input_written(std::size_t bytes) {
     consumed(Channel::input, ours);
 }
 
-void InputStream::on_input_closed() { finish(done()); }
+void InputStream::on_input_closed() {
+    finish(done());
+}
 
 }  // namespace guest_agent

@@ -1,18 +1,18 @@
 #pragma once
-// The streams of commands: start (and attach), follow, input. Each serves one stream of one connection and
-// observes a Command that outlives it.
-// Threading: the loop thread.
+// The streams of commands: start (and attach), follow, input. Each serves one stream of one
+// connection and observes a Command that outlives it. Threading: the loop thread.
+
+#include "guest-agent/process/command.hpp"
+#include "guest-agent/service/streams.hpp"
 
 #include <array>
 #include <memory>
 #include <optional>
 
-#include "guest-agent/process/command.hpp"
-#include "guest-agent/service/streams.hpp"
-
 namespace guest_agent {
 
-// command.start: event started, event exited, end; whatever of it has happened already comes at once.
+// command.start: event started, event exited, end; whatever of it has happened already comes at
+// once.
 class StartStream final : public StreamHandler, private Command::Observer {
   public:
     StartStream(Streams& streams, protocol::StreamId id, std::shared_ptr<Command> command);
@@ -37,8 +37,8 @@ class FollowStream final : public StreamHandler, private Command::Observer {
     void on_lost() override;
 
   private:
-    // One of the two outputs, as far as it has been sent. A Listener of its own, because an output asks it
-    // for its offset.
+    // One of the two outputs, as far as it has been sent. A Listener of its own, because an output
+    // asks it for its offset.
     class Reader final : public Output::Listener {
       public:
         Reader(FollowStream& owner, Output& output, protocol::Channel channel, std::uint64_t from,
@@ -82,7 +82,7 @@ class InputStream final : public StreamHandler, private Input::Listener {
     void on_input_closed() override;
 
     std::shared_ptr<Command> command_;
-    std::uint64_t from_;      // offset of the next byte that arrives
+    std::uint64_t from_;          // offset of the next byte that arrives
     std::size_t uncredited_ = 0;  // arrived here and not yet written to the program
 };
 

@@ -1,16 +1,16 @@
 #pragma once
-// Peer: the host as the rest of the agent sees it. There may be none, or a new one at any time; calls while
-// there is none do nothing. Collects what one turn of the loop has to say and flushes it once.
-// Threading: the loop thread.
+// Peer: the host as the rest of the agent sees it. There may be none, or a new one at any time;
+// calls while there is none do nothing. Collects what one turn of the loop has to say and flushes
+// it once. Threading: the loop thread.
+
+#include "protocol/channel/link.hpp"
+#include "protocol/session/session.hpp"
 
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include <boost/asio/any_io_executor.hpp>
-
-#include "protocol/channel/link.hpp"
-#include "protocol/session/session.hpp"
 
 namespace guest_agent {
 

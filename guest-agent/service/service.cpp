@@ -1,12 +1,5 @@
 #include "guest-agent/service/service.hpp"
 
-#include <sys/stat.h>
-
-#include <algorithm>
-#include <type_traits>
-#include <utility>
-#include <variant>
-
 #include "guest-agent/service/call_streams.hpp"
 #include "guest-agent/service/command_streams.hpp"
 #include "guest-agent/system/console.hpp"
@@ -15,6 +8,12 @@
 #include "protocol/wire/json_codec.hpp"
 #include "protocol/wire/limits.hpp"
 #include "protocol/wire/operations.hpp"
+
+#include <algorithm>
+#include <sys/stat.h>
+#include <type_traits>
+#include <utility>
+#include <variant>
 
 namespace guest_agent {
 
@@ -64,7 +63,8 @@ Service::Service(CommandContext& context, Machine& machine, ServicePaths paths)
       paths_(std::move(paths)),
       commands_(context, paths_.root),
       peer_(context.executor),
-      egress_(context.executor, streams_, operation::egress, protocol::limits::guest_egress_streams),
+      egress_(context.executor, streams_, operation::egress,
+              protocol::limits::guest_egress_streams),
       api_(context.executor, streams_, operation::api, protocol::limits::guest_api_streams),
       streams_(context.executor, peer_),
       deadline_timer_(context.executor) {}
@@ -118,8 +118,8 @@ void Service::handle(protocol::SessionEvent event) {
             } else if constexpr (std::is_same_v<T, protocol::StreamReset>) {
                 streams_.on_reset(each);
             }
-            // StreamEvent and PeerBye: the host sends no events, and its bye is followed by the end of
-            // the connection.
+            // StreamEvent and PeerBye: the host sends no events, and its bye is followed by the end
+            // of the connection.
         },
         event);
 }
@@ -135,9 +135,7 @@ void Service::open(StreamId id, const std::string& request) {
 
 std::optional<Service::Answer> Service::dispatch(StreamId id, const std::string& name,
                                                  const boost::json::value& body) {
-    const auto command = [&](auto act) {
-        return decoded<protocol::CommandReference>(body, act);
-    };
+    const auto command = [&](auto act) { return decoded<protocol::CommandReference>(body, act); };
     if (name == operation::command_start) {
         return decoded<protocol::CommandStart>(
             body, [&](const auto& request) { return start_command(id, request); });
@@ -148,8 +146,10 @@ std::optional<Service::Answer> Service::dispatch(StreamId id, const std::string&
     if (name == operation::command_forget) {
         return command([&](const auto& request) { return commands_.forget(request.id); });
     }
-    if (name == operation::command_follow) return serve<FollowStream, protocol::CommandFollow>(id, body);
-    if (name == operation::command_input) return serve<InputStream, protocol::CommandInput>(id, body);
+    if (name == operation::command_follow)
+        return serve<FollowStream, protocol::CommandFollow>(id, body);
+    if (name == operation::command_input)
+        return serve<InputStream, protocol::CommandInput>(id, body);
     if (name == operation::command_signal) {
         return decoded<protocol::CommandSignal>(body, [&](const auto& request) -> Answer {
             TRY(const auto found, commands_.find(request.id));
@@ -183,8 +183,8 @@ std::optional<Service::Answer> Service::dispatch_machine(StreamId id, const std:
             body, [&](const auto& request) { return write_secret(id, request); });
     }
     if (name == operation::machine_settle) {
-        return decoded<protocol::Settle>(
-            body, [&](const auto& request) { return settle(id, request); });
+        return decoded<protocol::Settle>(body,
+                                         [&](const auto& request) { return settle(id, request); });
     }
     return Answer(protocol::fail(Kind::unsupported,
                                  "unknown operation " + protocol::escape_foreign(name, 64)));
@@ -237,7 +237,8 @@ Service::Answer Service::mount(const protocol::Mount& request) {
     return machine_.mount(request);
 }
 
-// ---- the machine as a whole -----------------------------------------------------------------------
+// ---- the machine as a whole
+// -----------------------------------------------------------------------
 
 Service::Answer Service::configure(const protocol::MachineConfigure& request) {
     TRY_VOID(check_name(request.hostname));
@@ -265,7 +266,8 @@ Service::Answer Service::open_tunnels(const protocol::MachineConfigure& request)
     api_.close();
     if (!request.proxy.empty()) {
         if (request.proxy != proxy_address) {
-            return protocol::fail(Kind::invalid_argument, "the proxy can only be at 127.0.0.1:3128");
+            return protocol::fail(Kind::invalid_argument,
+                                  "the proxy can only be at 127.0.0.1:3128");
         }
         TRY(auto listener, listen_local_tcp(paths_.proxy_port));
         egress_.listen(std::move(listener));

@@ -1,7 +1,14 @@
 #pragma once
-// Service: routes what the host asks (protocol/wire/operations.hpp) to commands, machine and tunnels. Lives as
-// long as the agent; connections come and go below it. The only place that knows the names of operations.
-// Threading: the loop thread.
+// Service: routes what the host asks (protocol/wire/operations.hpp) to commands, machine and
+// tunnels. Lives as long as the agent; connections come and go below it. The only place that knows
+// the names of operations. Threading: the loop thread.
+
+#include "guest-agent/process/registry.hpp"
+#include "guest-agent/service/machine.hpp"
+#include "guest-agent/service/peer.hpp"
+#include "guest-agent/service/streams.hpp"
+#include "guest-agent/tunnel/listener.hpp"
+#include "protocol/session/session.hpp"
 
 #include <functional>
 #include <optional>
@@ -11,13 +18,6 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/json/value.hpp>
-
-#include "guest-agent/process/registry.hpp"
-#include "guest-agent/service/machine.hpp"
-#include "guest-agent/service/peer.hpp"
-#include "guest-agent/service/streams.hpp"
-#include "guest-agent/tunnel/listener.hpp"
-#include "protocol/session/session.hpp"
 
 namespace guest_agent {
 
@@ -40,9 +40,11 @@ class Service {
     void on_link_lost();
     void on_event(protocol::SessionEvent event);
 
-    // Until this was called, what the host asks waits: the host is answered before the machine is complete.
+    // Until this was called, what the host asks waits: the host is answered before the machine is
+    // complete.
     void machine_ready();
-    // Someone inside asked for "poweroff", "reboot" or "halt": tells the host, settles, switches off.
+    // Someone inside asked for "poweroff", "reboot" or "halt": tells the host, settles, switches
+    // off.
     void power(const std::string& action);
 
   private:
@@ -57,7 +59,8 @@ class Service {
                                            const boost::json::value& body);
     template <typename Handler, typename Request>
     std::optional<Answer> serve(protocol::StreamId id, const boost::json::value& body);
-    std::optional<Answer> start_command(protocol::StreamId id, const protocol::CommandStart& request);
+    std::optional<Answer> start_command(protocol::StreamId id,
+                                        const protocol::CommandStart& request);
     std::optional<Answer> report_state(protocol::StreamId id, const std::string& command_id);
     std::optional<Answer> write_secret(protocol::StreamId id, const protocol::SecretWrite& request);
     std::optional<Answer> settle(protocol::StreamId id, const protocol::Settle& request);

@@ -1,11 +1,11 @@
 #include "guest-agent/service/streams.hpp"
 
+#include "protocol/wire/json_codec.hpp"
+#include "protocol/wire/messages.hpp"
+
 #include <utility>
 
 #include <boost/asio/post.hpp>
-
-#include "protocol/wire/json_codec.hpp"
-#include "protocol/wire/messages.hpp"
 
 namespace guest_agent {
 
@@ -18,7 +18,9 @@ void StreamHandler::on_data(Channel channel, std::string_view bytes, bool) {
     consumed(channel, bytes.size());
 }
 
-void StreamHandler::on_reset() { finish(protocol::encode_end(protocol::Done())); }
+void StreamHandler::on_reset() {
+    finish(protocol::encode_end(protocol::Done()));
+}
 
 void StreamHandler::finish(std::string payload) {
     if (std::exchange(finished_, true)) return;

@@ -1,7 +1,10 @@
 #pragma once
-// Streams: what serves each open stream of the present connection. StreamHandler: one of them. Streams go when
-// they have ended, or all at once with the connection; what must last lives in the objects they serve.
-// Threading: the loop thread.
+// Streams: what serves each open stream of the present connection. StreamHandler: one of them.
+// Streams go when they have ended, or all at once with the connection; what must last lives in the
+// objects they serve. Threading: the loop thread.
+
+#include "guest-agent/service/peer.hpp"
+#include "protocol/session/session.hpp"
 
 #include <map>
 #include <memory>
@@ -9,9 +12,6 @@
 #include <string_view>
 
 #include <boost/asio/any_io_executor.hpp>
-
-#include "guest-agent/service/peer.hpp"
-#include "protocol/session/session.hpp"
 
 namespace guest_agent {
 

@@ -1,17 +1,16 @@
 #include "guest-agent/system/console.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <string>
-
 #include "protocol/base/unique_fd.hpp"
+
+#include <fcntl.h>
+#include <string>
+#include <unistd.h>
 
 namespace guest_agent {
 
 void say(std::string_view line) {
-    // Opened for each line: process 1 must not keep a terminal, and lines are rare. O_NOCTTY, or the first
-    // open would make the console the agent's controlling terminal.
+    // Opened for each line: process 1 must not keep a terminal, and lines are rare. O_NOCTTY, or
+    // the first open would make the console the agent's controlling terminal.
     const protocol::UniqueFd console(
         ::open("/dev/console", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
     if (!console) return;

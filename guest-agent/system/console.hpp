@@ -1,6 +1,6 @@
 #pragma once
-// Short lines to the machine's console, which the host keeps in a bounded file. Never a terminal that
-// belongs to someone else, and never waits for it.
+// Short lines to the machine's console, which the host keeps in a bounded file. Never a terminal
+// that belongs to someone else, and never waits for it.
 
 #include <string_view>
 

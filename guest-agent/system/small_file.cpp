@@ -1,11 +1,10 @@
 #include "guest-agent/system/small_file.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
+#include "protocol/base/unique_fd.hpp"
 
 #include <cerrno>
-
-#include "protocol/base/unique_fd.hpp"
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace guest_agent {
 
@@ -15,7 +14,8 @@ using protocol::Result;
 using protocol::UniqueFd;
 
 Result<std::string> read_small_file(const std::string& path, std::size_t limit) {
-    // O_NONBLOCK: a path from the guest's disk could be a FIFO by now, and process 1 must not wait on it.
+    // O_NONBLOCK: a path from the guest's disk could be a FIFO by now, and process 1 must not wait
+    // on it.
     const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!file) return protocol::fail(Failure::from_errno("open " + path, errno));
     std::string text;

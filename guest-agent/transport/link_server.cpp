@@ -40,8 +40,8 @@ void LinkServer::serve_connected(UniqueFd fd, EndOfFile end_of_file) {
         link_->flush();
         link_->detach();
     }
-    link_ = protocol::Link::make(executor_, std::move(fd), protocol::Role::guest, hello_, end_of_file,
-                                 *this);
+    link_ = protocol::Link::make(executor_, std::move(fd), protocol::Role::guest, hello_,
+                                 end_of_file, *this);
     service_.on_link(link_);
     link_->start();
 }
@@ -68,7 +68,9 @@ void LinkServer::accept_all() {
     }
 }
 
-void LinkServer::on_event(protocol::SessionEvent event) { service_.on_event(std::move(event)); }
+void LinkServer::on_event(protocol::SessionEvent event) {
+    service_.on_event(std::move(event));
+}
 
 void LinkServer::on_closed(const Failure& why) {
     say("host link closed: " + protocol::escape_foreign(why.describe()));

@@ -1,8 +1,11 @@
 #pragma once
-// LinkServer: keeps the host link served over the machine's transport for as long as the agent lives. vsock: a
-// newer connection takes over from an older one, since the host may have been restarted without the guest
-// noticing. Serial: one port, whose sessions follow each other; reopened when the link fails.
-// Threading: the loop thread.
+// LinkServer: keeps the host link served over the machine's transport for as long as the agent
+// lives. vsock: a newer connection takes over from an older one, since the host may have been
+// restarted without the guest noticing. Serial: one port, whose sessions follow each other;
+// reopened when the link fails. Threading: the loop thread.
+
+#include "guest-agent/service/service.hpp"
+#include "protocol/channel/link.hpp"
 
 #include <memory>
 #include <string>
@@ -10,9 +13,6 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
-
-#include "guest-agent/service/service.hpp"
-#include "protocol/channel/link.hpp"
 
 namespace guest_agent {
 

@@ -1,19 +1,18 @@
 #include "guest-agent/tunnel/listener.hpp"
 
+#include "guest-agent/tunnel/tunnel.hpp"
+#include "protocol/wire/json_codec.hpp"
+#include "protocol/wire/messages.hpp"
+
 #include <arpa/inet.h>
+#include <cerrno>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include <cerrno>
 #include <utility>
-
-#include "guest-agent/tunnel/tunnel.hpp"
-#include "protocol/wire/json_codec.hpp"
-#include "protocol/wire/messages.hpp"
 
 namespace guest_agent {
 
@@ -38,7 +37,8 @@ PeerUser peer_user(int socket) {
     socklen_t size = sizeof credentials;
     int domain = 0;
     socklen_t domain_size = sizeof domain;
-    if (::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) < 0 || domain != AF_UNIX ||
+    if (::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) < 0 ||
+        domain != AF_UNIX ||
         ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0) {
         return {};
     }
@@ -103,7 +103,8 @@ void TunnelListener::accept_some() {
 bool TunnelListener::serve(UniqueFd socket) {
     protocol::Tunnel request;
     if (const auto user = peer_user(socket.get()); user.known) {
-        // The socket's mode says the same; a descriptor passed on by somebody else does not get past this.
+        // The socket's mode says the same; a descriptor passed on by somebody else does not get
+        // past this.
         if (user.uid != 0 && user.uid != default_user) return true;
         request.peer_uid = user.uid;
     }

@@ -1,17 +1,16 @@
 #pragma once
-// TunnelListener: accepts connections inside the guest and makes each a Tunnel. Beyond its limit, and while no
-// host is connected, connections wait in the backlog.
-// Threading: the loop thread.
+// TunnelListener: accepts connections inside the guest and makes each a Tunnel. Beyond its limit,
+// and while no host is connected, connections wait in the backlog. Threading: the loop thread.
+
+#include "guest-agent/service/streams.hpp"
+#include "protocol/base/result.hpp"
+#include "protocol/base/unique_fd.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
-
-#include "guest-agent/service/streams.hpp"
-#include "protocol/base/result.hpp"
-#include "protocol/base/unique_fd.hpp"
 
 namespace guest_agent {
 

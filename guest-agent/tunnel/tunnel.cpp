@@ -1,13 +1,12 @@
 #include "guest-agent/tunnel/tunnel.hpp"
 
-#include <sys/socket.h>
-#include <unistd.h>
+#include "protocol/wire/limits.hpp"
 
 #include <array>
 #include <cerrno>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <utility>
-
-#include "protocol/wire/limits.hpp"
 
 namespace guest_agent {
 
@@ -16,13 +15,17 @@ using protocol::Channel;
 
 Tunnel::Tunnel(Streams& streams, protocol::StreamId id, boost::asio::any_io_executor executor,
                protocol::UniqueFd socket, std::function<void()> on_gone)
-    : StreamHandler(streams, id), socket_(executor, socket.release()), on_gone_(std::move(on_gone)) {}
+    : StreamHandler(streams, id),
+      socket_(executor, socket.release()),
+      on_gone_(std::move(on_gone)) {}
 
 Tunnel::~Tunnel() {
     if (on_gone_) on_gone_();
 }
 
-void Tunnel::start() { wait_readable(); }
+void Tunnel::start() {
+    wait_readable();
+}
 
 // Pending waits hold the tunnel weakly: it goes with its stream, and closing the socket ends them.
 void Tunnel::wait_readable() {

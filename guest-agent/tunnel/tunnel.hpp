@@ -1,15 +1,15 @@
 #pragma once
-// Tunnel: one connection made inside the guest (to the proxy's port, or by `mt` to its socket), carried to the
-// host as a stream: bytes both ways, back-pressure both ways, half-close both ways.
+// Tunnel: one connection made inside the guest (to the proxy's port, or by `mt` to its socket),
+// carried to the host as a stream: bytes both ways, back-pressure both ways, half-close both ways.
 // Threading: the loop thread. Lifetime: owned by Streams.
+
+#include "guest-agent/service/streams.hpp"
+#include "protocol/base/unique_fd.hpp"
 
 #include <functional>
 #include <string>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
-
-#include "guest-agent/service/streams.hpp"
-#include "protocol/base/unique_fd.hpp"
 
 namespace guest_agent {
 
@@ -33,11 +33,11 @@ class Tunnel final : public StreamHandler {
 
     boost::asio::posix::stream_descriptor socket_;
     std::function<void()> on_gone_;
-    std::string unsent_;     // read from the socket, no credit yet
-    std::string unwritten_;  // from the host
-    bool reading_ = true;    // the socket has not reached its end
-    bool host_done_ = false;   // half-closed by the host
-    bool ended_ = false;       // finished by the host: close once written
+    std::string unsent_;      // read from the socket, no credit yet
+    std::string unwritten_;   // from the host
+    bool reading_ = true;     // the socket has not reached its end
+    bool host_done_ = false;  // half-closed by the host
+    bool ended_ = false;      // finished by the host: close once written
     bool waiting_readable_ = false;
     bool waiting_writable_ = false;
 };

@@ -39,7 +39,9 @@ TEST(Account, HasIdsHomeShellAndGroups) {
     EXPECT_THAT(account->groups, ElementsAre(1000, 6, 100));
 }
 
-TEST(Account, IsTheFirstOfThatName) { EXPECT_EQ(find_account(passwd, group, "maitento")->uid, 1000U); }
+TEST(Account, IsTheFirstOfThatName) {
+    EXPECT_EQ(find_account(passwd, group, "maitento")->uid, 1000U);
+}
 
 TEST(Account, HasDefaultsForEmptyHomeAndShell) {
     const auto account = find_account(passwd, group, "bare");
@@ -49,13 +51,16 @@ TEST(Account, HasDefaultsForEmptyHomeAndShell) {
 }
 
 TEST(Account, IsNotFoundForUnknownEmptyOrBrokenNames) {
-    for (const auto* name : {"nobody-here", "", "broken", "letters", "# a comment, which is no account"}) {
+    for (const auto* name :
+         {"nobody-here", "", "broken", "letters", "# a comment, which is no account"}) {
         EXPECT_FALSE(find_account(passwd, group, name)) << name;
     }
 }
 
 // setresuid(-1) changes nothing: such a command would run as root.
-TEST(Account, IsNeverTheIdThatMeansNoChange) { EXPECT_FALSE(find_account(passwd, group, "everyone")); }
+TEST(Account, IsNeverTheIdThatMeansNoChange) {
+    EXPECT_FALSE(find_account(passwd, group, "everyone"));
+}
 
 TEST(Account, NameInFailureIsEscaped) {
     const std::string root = testing::TempDir() + "account-test";

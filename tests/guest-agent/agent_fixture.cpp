@@ -1,14 +1,13 @@
 #include "tests/guest-agent/agent_fixture.hpp"
 
-#include <pwd.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <pwd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 #include <variant>
 
 #include <boost/asio/post.hpp>
@@ -21,7 +20,8 @@ using protocol::StreamId;
 
 namespace {
 
-// Where there is no cgroup2 to write to: a command's own process is killed by its pid, its tree is not.
+// Where there is no cgroup2 to write to: a command's own process is killed by its pid, its tree is
+// not.
 class NoGroup final : public ProcessGroup {
   public:
     int directory() const override { return -1; }
@@ -64,7 +64,9 @@ Result<void> FakeMachine::set_hostname(const std::string& name) {
     return {};
 }
 
-Result<void> FakeMachine::set_clock(std::int64_t) { return {}; }
+Result<void> FakeMachine::set_clock(std::int64_t) {
+    return {};
+}
 
 Result<void> FakeMachine::mount(const protocol::Mount& request) {
     mounts.push_back(request.tag + " at " + request.name + (request.read_only ? " (ro)" : ""));
@@ -136,15 +138,16 @@ AgentFixture::AgentFixture() {
         << "homeless:x:" << id << "::" << folder_ << "/nowhere:/bin/bash\n"
         << "builder:x:12345:12345::" << folder_ << "/home:/bin/bash\n";
     make_groups();
-    context_ = std::make_unique<CommandContext>(
-        CommandContext{loop_.get_executor(), reaper_, *groups_});
+    context_ =
+        std::make_unique<CommandContext>(CommandContext{loop_.get_executor(), reaper_, *groups_});
     ServicePaths paths;
     paths.root = folder_;
     paths.environment_file = folder_ + "/environment";
     paths.api_folder = folder_ + "/run";
     service_ = std::make_unique<Service>(*context_, machine_, paths);
-    server_ = std::make_unique<LinkServer>(
-        loop_.get_executor(), *service_, boost::json::serialize(protocol::to_json(protocol::Hello())));
+    server_ =
+        std::make_unique<LinkServer>(loop_.get_executor(), *service_,
+                                     boost::json::serialize(protocol::to_json(protocol::Hello())));
     reaper_.start();
     service_->machine_ready();
     connect();
@@ -160,7 +163,8 @@ AgentFixture::~AgentFixture() {
     std::filesystem::remove_all(folder_, ignored);
     // What was killed leaves its cgroup within moments.
     for (int turn = 0; has_cgroups() && turn < 200; ++turn) {
-        for (const auto& entry : std::filesystem::directory_iterator(cgroup_ + "/commands", ignored)) {
+        for (const auto& entry :
+             std::filesystem::directory_iterator(cgroup_ + "/commands", ignored)) {
             if (entry.is_directory(ignored)) ::rmdir(entry.path().c_str());
         }
         if (::rmdir((cgroup_ + "/commands").c_str()) == 0 && ::rmdir(cgroup_.c_str()) == 0) break;

@@ -1,6 +1,14 @@
 #pragma once
-// AgentFixture: the agent's service, command engine and a link over a socket pair, with a host-role session at
-// the other end, all on one loop in the test's process. Commands are real processes of the user who runs the test.
+// AgentFixture: the agent's service, command engine and a link over a socket pair, with a host-role
+// session at the other end, all on one loop in the test's process. Commands are real processes of
+// the user who runs the test.
+
+#include "guest-agent/process/cgroup.hpp"
+#include "guest-agent/process/reaper.hpp"
+#include "guest-agent/service/service.hpp"
+#include "guest-agent/transport/link_server.hpp"
+#include "protocol/wire/json_codec.hpp"
+#include "protocol/wire/operations.hpp"
 
 #include <chrono>
 #include <functional>
@@ -12,13 +20,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/json/object.hpp>
 #include <gtest/gtest.h>
-
-#include "guest-agent/process/cgroup.hpp"
-#include "guest-agent/process/reaper.hpp"
-#include "guest-agent/service/service.hpp"
-#include "guest-agent/transport/link_server.hpp"
-#include "protocol/wire/json_codec.hpp"
-#include "protocol/wire/operations.hpp"
 
 namespace guest_agent {
 
@@ -73,7 +74,7 @@ class AgentFixture : public testing::Test {
     AgentFixture();
     ~AgentFixture() override;
 
-    void connect();     // also again, as after a lost link
+    void connect();  // also again, as after a lost link
     void disconnect();
     // Runs the loop until `done`; fails the test after `limit`.
     void until(const std::function<bool()>& done,

@@ -1,10 +1,10 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "guest-agent/boot/boot_options.hpp"
 #include "guest-agent/boot/mounting.hpp"
 #include "guest-agent/boot/root_disk.hpp"
 #include "guest-agent/process/cgroup.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace guest_agent {
 namespace {
@@ -24,8 +24,8 @@ TEST(BootOptions, KnowProbeAndTransport) {
 }
 
 TEST(BootOptions, TakeWholeWordsOnly) {
-    const auto options =
-        parse_boot_options("capsule.probe=1 xcapsule.probe capsule.transport=tcp capsule.transport");
+    const auto options = parse_boot_options(
+        "capsule.probe=1 xcapsule.probe capsule.transport=tcp capsule.transport");
     EXPECT_FALSE(options.probe);
     EXPECT_FALSE(options.transport);
 }
@@ -43,9 +43,9 @@ std::string disk_start() {
     std::string start(2'048, '\0');
     start.replace(1'024 + 0x38, 2, "\x53\xEF", 2);
     start.replace(1'024 + 0x78, 12, "capsule-root");
-    start[1'024 + 0x18] = 2;           // 4 KiB blocks
-    start[1'024 + 0x05] = 1;           // 256 blocks
-    start[1'024 + 0x150] = 1;          // and 2^32, if the feature says so
+    start[1'024 + 0x18] = 2;   // 4 KiB blocks
+    start[1'024 + 0x05] = 1;   // 256 blocks
+    start[1'024 + 0x150] = 1;  // and 2^32, if the feature says so
     return start;
 }
 
@@ -75,8 +75,9 @@ TEST(Ext4Size, IsRefusedForAnythingElse) {
 
 TEST(MemoryForCommands, IsWhatIsAvailableLessAReserve) {
     constexpr std::uint64_t mib = 1u << 20;
-    EXPECT_EQ(memory_for_commands("MemTotal:  524288 kB\nMemFree: 1 kB\nMemAvailable:  450560 kB\n"),
-              (440 - 32) * mib);
+    EXPECT_EQ(
+        memory_for_commands("MemTotal:  524288 kB\nMemFree: 1 kB\nMemAvailable:  450560 kB\n"),
+        (440 - 32) * mib);
     EXPECT_EQ(memory_for_commands("MemTotal:  4194304 kB\nMemAvailable:  4096000 kB\n"),
               (4'000 - 256) * mib);
 }
@@ -85,7 +86,9 @@ TEST(MemoryForCommands, IsAtLeastHalf) {
     EXPECT_EQ(memory_for_commands("MemTotal:  65536 kB\nMemAvailable:  40960 kB\n"), 32u << 20);
 }
 
-TEST(MemoryForCommands, IsZeroForUnreadableText) { EXPECT_EQ(memory_for_commands("nonsense"), 0U); }
+TEST(MemoryForCommands, IsZeroForUnreadableText) {
+    EXPECT_EQ(memory_for_commands("nonsense"), 0U);
+}
 
 }  // namespace
 }  // namespace guest_agent

@@ -1,13 +1,13 @@
 // Commands as real processes, started and reported over a link.
 
+#include "tests/guest-agent/agent_fixture.hpp"
+
 #include <chrono>
 #include <fstream>
+#include <unistd.h>
 
 #include <boost/json/parse.hpp>
 #include <gmock/gmock.h>
-#include <unistd.h>
-
-#include "tests/guest-agent/agent_fixture.hpp"
 
 namespace guest_agent {
 namespace {
@@ -64,9 +64,9 @@ TEST_F(Command, ArgumentOverTheKernelsLimitIsAResult) {
 }
 
 TEST_F(Command, ArgumentsArriveAsExactlyOneWordEach) {
-    const std::vector<std::string> words = {"",  "a b", "$HOME", "`id`", "x'y\"z", "line1\nline2",
-                                            "*", "-n",  "!",     "\\",   "~",      "\u00e9",
-                                            "$(id)", "a\tb", ";", "#x"};
+    const std::vector<std::string> words = {
+        "",  "a b", "$HOME", "`id`",   "x'y\"z", "line1\nline2", "*", "-n",
+        "!", "\\",  "~",     "\u00e9", "$(id)",  "a\tb",         ";", "#x"};
     std::vector<std::string> arguments = {"-c", "import sys,json;print(json.dumps(sys.argv[1:]))"};
     arguments.insert(arguments.end(), words.begin(), words.end());
     const auto report = run("python3", arguments);
@@ -77,7 +77,8 @@ TEST_F(Command, ArgumentsArriveAsExactlyOneWordEach) {
 }
 
 TEST_F(Command, HasCleanSurroundings) {
-    const auto report = run("grep -E '^Sig(Blk|Ign)' /proc/self/status; ls /proc/self/fd; umask; pwd");
+    const auto report =
+        run("grep -E '^Sig(Blk|Ign)' /proc/self/status; ls /proc/self/fd; umask; pwd");
     EXPECT_EQ(report.output.window,
               "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n0\n1\n2\n3\n0022\n" + folder_ +
                   "/home\n");
@@ -93,7 +94,8 @@ TEST_F(Command, HasNoInputUnlessAskedFor) {
 
 TEST_F(Command, RunsAsTheUserWithReopenableOutputs) {
     if (::getuid() != 0) GTEST_SKIP() << "only root can become another user";
-    auto request = shell("id -u; id -G; echo a >&2; echo b > /dev/stderr; echo \"rc $?\" > /dev/stdout");
+    auto request =
+        shell("id -u; id -G; echo a >&2; echo b > /dev/stderr; echo \"rc $?\" > /dev/stdout");
     request.user = "builder";
     const auto report = run(request);
     EXPECT_EQ(report.output.window, "12345\n12345\nrc 0\n");
@@ -116,8 +118,9 @@ TEST_F(Command, StartsInTheRootWhenTheHomeCannotBeEntered) {
     const auto report = run(request);
     EXPECT_EQ(report.code, 0);
     EXPECT_EQ(report.output.window, "/\n");
-    EXPECT_THAT(report.error.window,
-                StartsWith("capsule: " + folder_ + "/nowhere: No such file or directory; starting in /\n"));
+    EXPECT_THAT(
+        report.error.window,
+        StartsWith("capsule: " + folder_ + "/nowhere: No such file or directory; starting in /\n"));
 }
 
 TEST_F(Command, DoesNotRunElsewhereThanAsked) {
@@ -156,7 +159,8 @@ TEST_F(Command, IsOverThoughABackgroundChildHoldsItsOutput) {
 
 TEST_F(Command, LimitEndsTheWholeTree) {
     if (!has_cgroups()) GTEST_SKIP() << "no cgroup2 to write to on this machine";
-    auto request = shell("bash", {"-c", "trap '' TERM; (trap '' TERM; exec sleep 98765) & sleep 98765"});
+    auto request =
+        shell("bash", {"-c", "trap '' TERM; (trap '' TERM; exec sleep 98765) & sleep 98765"});
     request.limit_ms = 300;
     const auto report = run(request);
     EXPECT_EQ(report.kind, "timedOut");
@@ -182,7 +186,8 @@ TEST_F(Command, KilledByRequestIs137) {
 }
 
 TEST_F(Command, TakesOtherSignalsAsAGroup) {
-    const auto request = shell("trap 'echo got it; exit 5' USR1; echo ready; while :; do sleep 0.05; done");
+    const auto request =
+        shell("trap 'echo got it; exit 5' USR1; echo ready; while :; do sleep 0.05; done");
     const auto stream = start(request);
     protocol::CommandFollow follow;
     follow.id = request.id;

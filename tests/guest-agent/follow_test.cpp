@@ -1,9 +1,9 @@
 // Live output: followers, offsets, holding a command back.
 
-#include <gmock/gmock.h>
-
 #include "protocol/wire/limits.hpp"
 #include "tests/guest-agent/agent_fixture.hpp"
+
+#include <gmock/gmock.h>
 
 namespace guest_agent {
 namespace {
@@ -135,7 +135,8 @@ TEST_F(Follow, SendsLateOutputAfterExited) {
 }
 
 TEST_F(Follow, ForgottenCommandsChildrenDoNotDieOfABrokenPipe) {
-    const auto request = shell("sh", {"-c", "(sleep 0.3; echo late && echo alive > $HOME/alive) & true"});
+    const auto request =
+        shell("sh", {"-c", "(sleep 0.3; echo late && echo alive > $HOME/alive) & true"});
     const auto report = run(request);
     EXPECT_TRUE(report.output_open);
     ASSERT_TRUE(call(operation::command_forget, reference(request.id)));

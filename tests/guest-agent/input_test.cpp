@@ -1,11 +1,12 @@
 // Standard input, terminals, tunnels.
 
-#include <gmock/gmock.h>
+#include "tests/guest-agent/agent_fixture.hpp"
+
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "tests/guest-agent/agent_fixture.hpp"
+#include <gmock/gmock.h>
 
 namespace guest_agent {
 namespace {
@@ -23,7 +24,8 @@ class InputTest : public AgentFixture {
         return open(operation::command_input, request);
     }
     void send(protocol::StreamId stream, std::string_view bytes, bool last) {
-        EXPECT_EQ(host().link->session().send_data(stream, Channel::input, bytes, last), bytes.size());
+        EXPECT_EQ(host().link->session().send_data(stream, Channel::input, bytes, last),
+                  bytes.size());
         host().link->flush();
     }
     std::uint64_t taken(protocol::StreamId stream) {
@@ -116,7 +118,8 @@ TEST_F(CommandInput, TunnelCarriesBothWays) {
     configure.hostname = "test";
     configure.run_id = "some-run";
     const auto configured = call(operation::machine_configure, configure);
-    if (!configured) GTEST_SKIP() << "only root can give the socket away: " << configured.error().describe();
+    if (!configured)
+        GTEST_SKIP() << "only root can give the socket away: " << configured.error().describe();
     const int client = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;

@@ -14,7 +14,8 @@ Result<std::string> with_arguments(std::string_view text) {
 
 TEST(ShellText, LosesTrailingWhiteSpaceOnly) {
     EXPECT_EQ(prepare_shell_text("  echo a \n\t\n", ShellArguments::none), std::string("  echo a"));
-    EXPECT_EQ(prepare_shell_text("echo a # why;", ShellArguments::none), std::string("echo a # why;"));
+    EXPECT_EQ(prepare_shell_text("echo a # why;", ShellArguments::none),
+              std::string("echo a # why;"));
 }
 
 TEST(ShellText, GetsTheParametersOnItsLastLine) {
@@ -51,16 +52,18 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"echo", nullptr}, Case{"echo # why", "comment"}, Case{"# why", "comment"},
         Case{"echo a;# why", "comment"}, Case{"echo a#b", nullptr}, Case{"echo '# no'", nullptr},
-        Case{"echo \"# no\"", nullptr}, Case{"echo \\# no", nullptr}, Case{"echo # why\necho", nullptr},
-        Case{"echo $#", nullptr}, Case{"echo ${#x}", nullptr}, Case{"echo ${x#y}", nullptr},
-        Case{"echo ${x# y}", nullptr}, Case{"echo $(echo # it's\n)", nullptr}, Case{"sleep 1 &", "'&'"},
-        Case{"true &&", nullptr}, Case{"echo >&2", nullptr},
-        Case{"echo;", "';'"}, Case{"echo \\;", nullptr}, Case{"echo ';'", nullptr},
-        Case{"find . -exec ls {} \\;", nullptr}, Case{"echo 'abc", "quote"}, Case{"echo \"abc", "quote"},
-        Case{"echo \"a 'b\"", nullptr}, Case{"echo 'a \"b'", nullptr}, Case{"echo $'it\\'s'", nullptr},
-        Case{"echo $(date", "bracket"}, Case{"echo \"$(echo \"a b\")\"", nullptr}, Case{"echo `date`", nullptr},
-        Case{"echo `date", "bracket"}, Case{"echo a\\", "backslash"}, Case{"cat <<X\na\nX", "here-document"},
-        Case{"cat <<< a", nullptr}, Case{"echo '<<X'", nullptr}, Case{"(cd /; ls)", nullptr}));
+        Case{"echo \"# no\"", nullptr}, Case{"echo \\# no", nullptr},
+        Case{"echo # why\necho", nullptr}, Case{"echo $#", nullptr}, Case{"echo ${#x}", nullptr},
+        Case{"echo ${x#y}", nullptr}, Case{"echo ${x# y}", nullptr},
+        Case{"echo $(echo # it's\n)", nullptr}, Case{"sleep 1 &", "'&'"}, Case{"true &&", nullptr},
+        Case{"echo >&2", nullptr}, Case{"echo;", "';'"}, Case{"echo \\;", nullptr},
+        Case{"echo ';'", nullptr}, Case{"find . -exec ls {} \\;", nullptr},
+        Case{"echo 'abc", "quote"}, Case{"echo \"abc", "quote"}, Case{"echo \"a 'b\"", nullptr},
+        Case{"echo 'a \"b'", nullptr}, Case{"echo $'it\\'s'", nullptr},
+        Case{"echo $(date", "bracket"}, Case{"echo \"$(echo \"a b\")\"", nullptr},
+        Case{"echo `date`", nullptr}, Case{"echo `date", "bracket"}, Case{"echo a\\", "backslash"},
+        Case{"cat <<X\na\nX", "here-document"}, Case{"cat <<< a", nullptr},
+        Case{"echo '<<X'", nullptr}, Case{"(cd /; ls)", nullptr}));
 
 }  // namespace
 }  // namespace protocol

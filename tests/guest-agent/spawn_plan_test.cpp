@@ -56,16 +56,18 @@ TEST(SpawnPlan, AppendsArgumentsAsParameters) {
 
 TEST(SpawnPlan, HasALoginEnvironment) {
     const auto plan = plan_spawn(shell("true"), builder(), {});
-    EXPECT_THAT(plan->environment,
-                ElementsAre("HOME=/home/builder", "USER=builder", "LOGNAME=builder", "SHELL=/bin/bash",
-                            "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games",
-                            "LANG=C.UTF-8"));
+    EXPECT_THAT(
+        plan->environment,
+        ElementsAre("HOME=/home/builder", "USER=builder", "LOGNAME=builder", "SHELL=/bin/bash",
+                    "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games",
+                    "LANG=C.UTF-8"));
 }
 
 TEST(SpawnPlan, LetsTheRequestWinOverTheMachineOverTheLogin) {
     auto request = shell("true");
     request.environment = {entry("LANG", "C"), entry("B", "request")};
-    const auto plan = plan_spawn(request, builder(), {entry("A", "machine"), entry("B", "machine")});
+    const auto plan =
+        plan_spawn(request, builder(), {entry("A", "machine"), entry("B", "machine")});
     EXPECT_THAT(plan->environment, Contains("LANG=C"));
     EXPECT_THAT(plan->environment, Contains("A=machine"));
     EXPECT_THAT(plan->environment, Contains("B=request"));
@@ -74,7 +76,8 @@ TEST(SpawnPlan, LetsTheRequestWinOverTheMachineOverTheLogin) {
 
 TEST(SpawnPlan, NamesATerminalOnlyWhereThereIsOne) {
     auto request = shell("true");
-    EXPECT_THAT(plan_spawn(request, builder(), {})->environment, Not(Contains(StartsWith("TERM="))));
+    EXPECT_THAT(plan_spawn(request, builder(), {})->environment,
+                Not(Contains(StartsWith("TERM="))));
     request.terminal.emplace();
     const auto plan = plan_spawn(request, builder(), {});
     EXPECT_THAT(plan->environment, Contains(StartsWith("TERM=")));
