@@ -242,7 +242,8 @@ class Host:
         for pid, command in processes():
             if pid == self.process.pid or marker not in command or is_live(command):
                 continue
-            if "qemu-system" in command or "virtiofsd" in command:
+            # A virtiofsd's command line names the VFS, not the run: with live runs it may be one of theirs.
+            if "qemu-system" in command or ("virtiofsd" in command and not live):
                 found.append(f"process {pid} {command[:120]}")
         runs = self.state / "runs"
         if runs.exists():
