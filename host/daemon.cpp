@@ -39,8 +39,8 @@ using protocol::Result;
 namespace {
 
 // Several runs may be starting while others are being taken down; each occupies one for a second or
-// so.
-constexpr std::size_t worker_threads = 8;
+// so, or for as long as a QEMU that hangs. Idle ones cost next to nothing.
+constexpr std::size_t worker_threads = 24;
 // libvirtd may be starting beside us.
 constexpr int libvirt_attempts = 30;
 // While there is no image yet; a build puts one there sooner or later.

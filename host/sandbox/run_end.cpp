@@ -20,6 +20,7 @@ namespace {
 
 constexpr auto collect_limit = 1s;
 constexpr auto retry = 2s;
+constexpr auto bring_up_patience = 1s;
 constexpr int disk_attempts = 5;
 constexpr std::streamoff console_tail_bytes = 16 << 10;
 
@@ -53,6 +54,10 @@ std::string abort_reason(const model::RunRecord& run) {
 
 }  // namespace
 
+asio::awaitable<void> RunSupervisor::pause_or_change(std::chrono::milliseconds limit) {
+    co_await changed_.wait_until(core_->clock, core_->clock.boottime_ms() + limit.count());
+}
+
 asio::awaitable<void> RunSupervisor::pause(std::chrono::milliseconds duration) {
     Condition nothing(core_->parts.executor);
     co_await nothing.wait_until(core_->clock, core_->clock.boottime_ms() + duration.count());
@@ -75,8 +80,12 @@ asio::awaitable<void> RunSupervisor::end(Self self) {
     co_await abort_commands();
     co_await settle();
     if (guest_) guest_->close();
-    // A step that is still on a worker (creating the machine) must be over before it is undone.
-    while (bringing_up_) co_await changed_.wait();
+    // A step that is still on a worker (creating the machine) must be over before it is undone. One
+    // that hangs in libvirt ends with the QEMU it waits for.
+    while (bringing_up_) {
+        co_await pause_or_change(bring_up_patience);
+        if (bringing_up_ && !core_->closing) co_await try_destroy();
+    }
     if (core_->closing) co_return;  // the next daemon goes on from pending_status
     co_await remove_machine();
     if (core_->closing) co_return;
@@ -125,15 +134,19 @@ asio::awaitable<void> RunSupervisor::explain_by_console() {
     record_.failure_details = "the guest's kernel crashed: " + line;
 }
 
+Async<void> RunSupervisor::try_destroy() {
+    auto destroy = [hypervisor = core_->parts.hypervisor, id = record_.id] {
+        return hypervisor->destroy(id);
+    };
+    co_return co_await on_workers(*core_->parts.workers, std::move(destroy));
+}
+
 // Without an answer from libvirt nothing can be concluded; the run is then ending for as long as
 // that takes.
 asio::awaitable<void> RunSupervisor::remove_machine() {
     virtiofsd_.clear();
     while (!core_->closing) {
-        auto destroy = [hypervisor = core_->parts.hypervisor, id = record_.id] {
-            return hypervisor->destroy(id);
-        };
-        auto destroyed = co_await on_workers(*core_->parts.workers, std::move(destroy));
+        auto destroyed = co_await try_destroy();
         if (destroyed) break;
         spdlog::error("cannot end a machine run={} error={}", record_.id.str(),
                       destroyed.error().describe());

@@ -105,10 +105,12 @@ class RunSupervisor : public std::enable_shared_from_this<RunSupervisor> {
     boost::asio::awaitable<void> settle();
     boost::asio::awaitable<void> collect(Self self, std::shared_ptr<bool> done);
     boost::asio::awaitable<void> abort_commands();
+    Async<void> try_destroy();
     boost::asio::awaitable<void> remove_machine();
     boost::asio::awaitable<void> remove_disks();
     boost::asio::awaitable<void> publish();
     boost::asio::awaitable<void> explain_by_console();
+    boost::asio::awaitable<void> pause_or_change(std::chrono::milliseconds limit);
     boost::asio::awaitable<void> pause(std::chrono::milliseconds duration);
     void tidy_records();
 

@@ -239,6 +239,22 @@ TEST_F(RunEnd, StoppedAtAnyStepOfTheStartItLeavesNothing) {
     }
 }
 
+TEST_F(RunEnd, AMachineThatHangsInItsCreationIsDestroyedAllTheSame) {
+    workers->hang_at = 3;  // disk, file systems, machine
+    const RunId id = start("empty");
+    settle();
+    std::optional<RunStatus> ended;
+    later(service->terminate(Principal(), id),
+          [&ended](Result<model::RunRecord> record) { ended = record->status; });
+    advance(1'000);
+    EXPECT_FALSE(ended);
+    EXPECT_EQ(hypervisor.destroyed, 1) << "what libvirt waits for is killed";
+    workers->release();
+    settle();
+    EXPECT_EQ(ended, RunStatus::terminated);
+    EXPECT_TRUE(nothing_left());
+}
+
 TEST_F(RunEnd, OldRunsAreForgotten) {
     settings.ended_runs_kept = 2;
     kill_daemon();

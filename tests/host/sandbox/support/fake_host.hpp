@@ -32,6 +32,7 @@ class FakeHypervisor final : public Hypervisor {
     }
     Result<void> destroy(const RunId& run) override {
         if (away) return protocol::fail(protocol::Kind::unavailable, "libvirt is away");
+        ++destroyed;
         machines.erase(run);
         return {};
     }
@@ -47,6 +48,7 @@ class FakeHypervisor final : public Hypervisor {
     std::map<RunId, Machine> machines;
     std::vector<MachineSpec> specs;
     bool away = false;
+    int destroyed = 0;
     pid_t next_pid = 100;
 
   private:

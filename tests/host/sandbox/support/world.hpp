@@ -19,10 +19,23 @@ namespace host::sandbox {
 class LoopWorkers final : public Workers {
   public:
     explicit LoopWorkers(boost::asio::any_io_executor loop) : loop_(std::move(loop)) {}
-    void post(std::function<void()> work) override { boost::asio::post(loop_, std::move(work)); }
+    void post(std::function<void()> work) override {
+        if (hang_at != 0 && --hang_at == 0) {
+            hanging_ = std::move(work);
+        } else {
+            boost::asio::post(loop_, std::move(work));
+        }
+    }
+    // The work that hangs comes to its end.
+    void release() { boost::asio::post(loop_, std::exchange(hanging_, nullptr)); }
+
+    void forget() { hanging_ = nullptr; }
+
+    std::size_t hang_at = 0;  // 0: never; else the N-th work from now does not come back
 
   private:
     boost::asio::any_io_executor loop_;
+    std::function<void()> hanging_;
 };
 
 class World {
@@ -80,6 +93,7 @@ class World {
     void kill_daemon() {
         watched.clear();
         service.reset();
+        if (workers) workers->forget();
         loop.reset();
         workers.reset();
     }
