@@ -7,8 +7,9 @@
 namespace host::libvirt {
 
 protocol::Result<std::unique_ptr<sandbox::Hypervisor>> connect(
-    std::string uri, protocol::InstallationId installation) {
-    auto hypervisor = std::make_unique<LibvirtHypervisor>(std::move(uri), std::move(installation));
+    std::string uri, protocol::InstallationId installation, MachineLifetime lifetime) {
+    auto hypervisor =
+        std::make_unique<LibvirtHypervisor>(std::move(uri), std::move(installation), lifetime);
     TRY_VOID(hypervisor->open());
     return hypervisor;
 }

@@ -9,14 +9,19 @@
 
 #include "host/sandbox/hypervisor.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
 namespace host::libvirt {
 
+// Machines of the daemon outlive it; those of a check do not outlive the process that makes them.
+enum class MachineLifetime : std::uint8_t { own, of_connection };
+
 // `uri`: "qemu:///system". Fails with `unavailable` and what to start when libvirt does not answer.
 protocol::Result<std::unique_ptr<sandbox::Hypervisor>> connect(
-    std::string uri, protocol::InstallationId installation);
+    std::string uri, protocol::InstallationId installation,
+    MachineLifetime lifetime = MachineLifetime::own);
 
 // For `mt doctor`: "9.0.0", "7.2.22".
 struct Versions {

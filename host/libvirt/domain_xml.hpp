@@ -1,7 +1,7 @@
 #pragma once
 // MachineSpec -> libvirt domain XML, as a pure function; and the few facts read back out of a live
 // domain's XML. The machine: q35 with direct kernel boot and as few devices as a capsule needs,
-// every one of them on the root bus (docs/machine.md says what each costs at boot).
+// every one of them on the root bus (docs/decisions/0005 says what each costs).
 
 #include "host/sandbox/hypervisor.hpp"
 

@@ -70,8 +70,9 @@ bool is_active(virDomain& domain) {
 
 }  // namespace
 
-LibvirtHypervisor::LibvirtHypervisor(std::string uri, protocol::InstallationId installation)
-    : uri_(std::move(uri)), installation_(std::move(installation)) {}
+LibvirtHypervisor::LibvirtHypervisor(std::string uri, protocol::InstallationId installation,
+                                     MachineLifetime lifetime)
+    : uri_(std::move(uri)), installation_(std::move(installation)), lifetime_(lifetime) {}
 
 LibvirtHypervisor::~LibvirtHypervisor() {
     {
@@ -237,8 +238,9 @@ Result<Machine> LibvirtHypervisor::start(const sandbox::MachineSpec& spec) {
         const std::lock_guard lock(mutex_);
         known_[spec.run] = Known();
     }
-    const DomainHandle domain(
-        virDomainCreateXML(current->get(), xml.c_str(), VIR_DOMAIN_START_VALIDATE));
+    unsigned flags = VIR_DOMAIN_START_VALIDATE;
+    if (lifetime_ == MachineLifetime::of_connection) flags |= VIR_DOMAIN_START_AUTODESTROY;
+    const DomainHandle domain(virDomainCreateXML(current->get(), xml.c_str(), flags));
     if (!domain) {
         auto failure = last_failure("starting the machine");
         remove_logs(spec.run);

@@ -5,6 +5,7 @@
 // Threading: every public call from any thread. Inside: the session pointer, the known runs and the
 // observers are each behind `mutex_`, never held across a call to libvirt or an observer.
 
+#include "host/libvirt/connection.hpp"
 #include "host/libvirt/domain_xml.hpp"
 #include "host/libvirt/processes.hpp"
 #include "host/libvirt/session.hpp"
@@ -20,7 +21,8 @@ namespace host::libvirt {
 
 class LibvirtHypervisor final : public sandbox::Hypervisor {
   public:
-    LibvirtHypervisor(std::string uri, protocol::InstallationId installation);
+    LibvirtHypervisor(std::string uri, protocol::InstallationId installation,
+                      MachineLifetime lifetime);
     ~LibvirtHypervisor() override;
 
     // First connection; nothing else may be called before it succeeded.
@@ -59,6 +61,7 @@ class LibvirtHypervisor final : public sandbox::Hypervisor {
 
     const std::string uri_;
     const protocol::InstallationId installation_;
+    const MachineLifetime lifetime_;
     HostTraits traits_;
 
     std::mutex mutex_;

@@ -11,9 +11,13 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <poll.h>
+#include <string_view>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -30,21 +34,25 @@ constexpr char check_name[] = "capsule";
 // Just outside the range that runs use.
 constexpr uid_t machine_uid = model::defaults::uid_first + model::defaults::uid_count;
 
+// Not /tmp: systemd may give libvirtd one of its own.
+constexpr char scratch_parent[] = "/var/tmp";
+constexpr std::string_view scratch_prefix = "capsule-doctor-";
+
 // A state folder of its own, so that no daemon takes the machine for one of its runs. Removed with
-// it.
+// it; what an interrupted check left is removed by the next one: a folder in use is locked.
 class ScratchFolder {
   public:
     static Result<ScratchFolder> make() {
-        // Not /tmp: systemd may give libvirtd one of its own.
-        std::string path = "/var/tmp/capsule-doctor-XXXXXX";
+        remove_stale();
+        std::string path = fmt::format("{}/{}XXXXXX", scratch_parent, scratch_prefix);
         // 0711: the machine's uid must reach its disk.
         if (mkdtemp(path.data()) == nullptr || chmod(path.c_str(), 0711) != 0) {
-            return protocol::fail(
-                protocol::Failure::from_errno("making a folder in /var/tmp", errno));
+            return protocol::fail(protocol::Failure::from_errno("making " + path, errno));
         }
-        return ScratchFolder(std::move(path));
+        return ScratchFolder(path, lock(path));
     }
-    ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+    ScratchFolder(ScratchFolder&& other) noexcept
+        : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
     ScratchFolder& operator=(ScratchFolder&&) = delete;
     ~ScratchFolder() {
         std::error_code error;
@@ -53,8 +61,33 @@ class ScratchFolder {
     const std::string& path() const { return path_; }
 
   private:
-    explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
+    ScratchFolder(std::string path, UniqueFd held)
+        : path_(std::move(path)), lock_(std::move(held)) {}
+
+    // Empty when somebody else has it.
+    static UniqueFd lock(const std::string& path) {
+        UniqueFd folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        if (folder && flock(folder.get(), LOCK_EX | LOCK_NB) != 0) folder.reset();
+        return folder;
+    }
+    static void remove_stale() {
+        std::error_code error;
+        std::vector<std::string> stale;
+        for (std::filesystem::directory_iterator entry(scratch_parent, error), end;
+             !error && entry != end; entry.increment(error)) {
+            // Anybody may make folders there; only root's own are ours.
+            struct stat status {};
+            const std::string& path = entry->path().native();
+            if (entry->path().filename().native().starts_with(scratch_prefix) &&
+                lstat(path.c_str(), &status) == 0 && status.st_uid == geteuid() && lock(path)) {
+                stale.push_back(path);
+            }
+        }
+        for (const auto& path : stale) std::filesystem::remove_all(path, error);
+    }
+
     std::string path_;
+    UniqueFd lock_;
 };
 
 Result<UniqueFd> connect(const sandbox::MachineSpec& spec, const sandbox::Machine& machine) {
@@ -138,7 +171,8 @@ Result<std::string> boot(const DoctorOptions& options, sandbox::Accelerator acce
     spec.folders.push_back(std::move(share));
 
     TRY(const auto hypervisor,
-        libvirt::connect("qemu:///system", protocol::InstallationId::random()));
+        libvirt::connect("qemu:///system", protocol::InstallationId::random(),
+                         libvirt::MachineLifetime::of_connection));
     const auto start = Clock::now();
     TRY(const auto machine, hypervisor->start(spec));
     const auto created = Clock::now();

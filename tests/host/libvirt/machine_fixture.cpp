@@ -88,7 +88,9 @@ void MachineTest::SetUp() {
 }
 
 void MachineTest::TearDown() {
-    if (hypervisor) EXPECT_TRUE(hypervisor->destroy(run));
+    if (hypervisor) {
+        EXPECT_TRUE(hypervisor->destroy(run));
+    }
     hypervisor.reset();
 }
 
