@@ -153,6 +153,17 @@ void security_label(XmlWriter& xml, const MachineSpec& spec, const HostTraits& h
                 [&] { xml.text("label", {}, fmt::format("+{}:+{}", spec.uid, host.qemu_group)); });
 }
 
+// Half of the time that libvirt needs to start a machine goes into reading 400 properties of its
+// processor, one by one, through a monitor that takes its requests byte by byte. Without this
+// capability it reads two words of flags instead, which serves a machine that is never migrated
+// just as well.
+void quick_start(XmlWriter& xml) {
+    xml.element("qemu:capabilities", {{"xmlns:qemu", "http://libvirt.org/schemas/domain/qemu/1.0"}},
+                [&] {
+                    xml.empty("qemu:del", {{"capability", "cpu-unavailable-features"}});
+                });
+}
+
 }  // namespace
 
 std::string domain_name(const protocol::RunId& run) {
@@ -186,6 +197,7 @@ protocol::Result<std::string> domain_xml(const MachineSpec& spec,
         xml.text("on_crash", {}, "destroy");
         devices(xml, spec);
         security_label(xml, spec, host);
+        quick_start(xml);
     });
     std::string text = std::move(xml).finish();
     if (text.empty()) {

@@ -201,6 +201,7 @@ void LibvirtHypervisor::on_news(const std::string& name, DomainNews news) {
             break;
         case DomainNews::failed:
             event.end = MachineEnd::failed;
+            event.detail = "QEMU ended unexpectedly";
             break;
         case DomainNews::disk_full:
             event.end = MachineEnd::failed;

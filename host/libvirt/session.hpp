@@ -17,9 +17,9 @@ namespace host::libvirt {
 enum class DomainNews : std::uint8_t {
     panicked,      // the guest's kernel
     shut_down,     // by the guest: power-off or reset
-    crashed,       // QEMU died, or the machine after a panic
+    crashed,       // the machine, after a panic
     destroyed,     // by us, or by an administrator
-    failed,        // QEMU or its disk failed
+    failed,        // QEMU died
     disk_full,     // the machine is paused: the host has no room for its writes
     disk_failed,   // the machine is paused: the host could not write
     control_lost,  // libvirt cannot talk to QEMU any more

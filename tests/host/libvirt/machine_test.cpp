@@ -148,7 +148,7 @@ TEST_F(MachineTest, TellsThatQemuDied) {
     ASSERT_EQ(kill(qemu_pid(run), SIGKILL), 0);
     const auto event = wait_for_event();
     ASSERT_TRUE(event);
-    EXPECT_EQ(event->end, MachineEnd::crashed);
+    EXPECT_EQ(event->end, MachineEnd::failed);
     EXPECT_FALSE(event->panicked);
 }
 
