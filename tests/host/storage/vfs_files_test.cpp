@@ -214,7 +214,7 @@ class PlantedLinkTest : public VfsFilesTest, public ::testing::WithParamInterfac
   protected:
     void SetUp() override {
         std::filesystem::create_symlink("../canary.txt", in("up"));
-        std::filesystem::create_symlink("/etc/passwd", in("absolute"));
+        std::filesystem::create_symlink(folder / "canary.txt", in("absolute"));
         std::filesystem::create_symlink(folder.path(), in("outside"));
         std::filesystem::create_symlink("/", in("slash"));
         std::filesystem::create_symlink("/proc/self/root", in("magic"));
@@ -232,15 +232,18 @@ TEST_P(PlantedLinkTest, IsNeverFollowed) {
     EXPECT_EQ(why(files.write(link)), "is-a-link");
     EXPECT_EQ(why(files.make_folder(link)), "is-a-link");
     EXPECT_EQ(files.stat(link)->type, VfsEntry::Type::link);
-    for (const std::string below : {"/canary.txt", "/x/y", "/etc/passwd"}) {
-        EXPECT_EQ(why(files.stat(link + below)), "is-a-link") << below;
-        EXPECT_EQ(why(files.read(link + below)), "is-a-link") << below;
-        EXPECT_EQ(why(files.write(link + below)), "is-a-link") << below;
-        EXPECT_EQ(why(files.list(link + below)), "is-a-link") << below;
-        EXPECT_EQ(why(files.make_folder(link + below)), "is-a-link") << below;
-        EXPECT_EQ(why(files.remove(link + below, true)), "is-a-link") << below;
-        EXPECT_EQ(why(files.move(link + below, "/z")), "is-a-link") << below;
-        EXPECT_EQ(why(files.move("/inside-target", link + below)), "is-a-link") << below;
+    // What a broken confinement would reach has to be this test's own: never a file of the machine.
+    const bool to_root = link == "/slash" || link == "/magic";
+    const std::string base = link + (to_root ? folder.path() : std::string());
+    for (const std::string path : {base + "/canary.txt", base + "/x/y"}) {
+        EXPECT_EQ(why(files.stat(path)), "is-a-link") << path;
+        EXPECT_EQ(why(files.read(path)), "is-a-link") << path;
+        EXPECT_EQ(why(files.write(path)), "is-a-link") << path;
+        EXPECT_EQ(why(files.list(path)), "is-a-link") << path;
+        EXPECT_EQ(why(files.make_folder(path)), "is-a-link") << path;
+        EXPECT_EQ(why(files.remove(path, true)), "is-a-link") << path;
+        EXPECT_EQ(why(files.move(path, "/z")), "is-a-link") << path;
+        EXPECT_EQ(why(files.move("/inside-target", path)), "is-a-link") << path;
     }
     EXPECT_EQ(content_of(folder / "canary.txt"), "canary");
 }

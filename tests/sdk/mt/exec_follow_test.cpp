@@ -54,6 +54,7 @@ class Exec : public testing::Test {
             const int signal =
                 static_cast<int>(boost::json::parse(exchange.body).at("signal").as_int64());
             killed_ = signal;
+            killed_.notify_all();
             exchange.answer(200, command_json("Running", ""));
         } else if (path.ends_with("/input")) {
             take_input(exchange);
@@ -257,11 +258,12 @@ TEST_F(Exec, TheFirstCtrlCIsSentOnAndTheSecondDetaches) {
     EXPECT_TRUE(mt.wait_for("ready\n"));
     ::kill(mt.pid(), SIGINT);
     EXPECT_TRUE(daemon_.wait_for_request("/kill"));
-    EXPECT_EQ(killed_, SIGINT);
     ::kill(mt.pid(), SIGINT);
     const auto outcome = mt.finish();
     over.set_value();
     EXPECT_EQ(outcome.code, 125);
+    killed_.wait(0);
+    EXPECT_EQ(killed_, SIGINT);
     EXPECT_NE(outcome.err.find("mt commands show r1 c1"), std::string::npos) << outcome.err;
 }
 
