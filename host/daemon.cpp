@@ -231,6 +231,11 @@ void Daemon::observe() {
             if (const auto service = weak.lock()) service->on_machine_event(event);
         });
     });
+    hypervisor_->on_resume([this, weak](const protocol::RunId& run) {
+        asio::post(loop_, [weak, run] {
+            if (const auto service = weak.lock()) service->on_machine_resumed(run);
+        });
+    });
     hypervisor_->on_reconnect([this, weak] {
         asio::post(loop_, [weak] {
             if (const auto service = weak.lock()) service->on_reconnect();

@@ -7,17 +7,18 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 
 usage() {
     cat <<'HELP'
-Usage: tests/run.sh [--tier unit|vm|nested|soak|all]... [--only PATTERN] [--build DIR] [--sanitize]
+Usage: tests/run.sh [--tier unit|vm|nested|soak|all]... [--only PATTERN] [--build DIR] [--sanitize] [--strict]
 
   --tier TIER    run this tier; may be given several times (default: unit and vm)
-                   unit    logic, no root and no machine needed; also under ASan and UBSan with --sanitize
+                   unit    logic, no root and no machine needed
                    vm      the product: real machines through libvirt and QEMU
                    nested  a fresh Debian 13 host with KVM and vsock inside a machine
                    soak    long fault tests
                    all     every tier
   --only PATTERN run the VM cases whose id or name matches (shell patterns, comma-separated)
   --build DIR    build folder (default: build)
-  --sanitize     build and run the unit tier with the address and undefined-behaviour sanitizers as well
+  --sanitize     build and run the unit tier with the address and undefined-behaviour sanitizers
+  --strict       a compiler's warning is an error
 HELP
 }
 
@@ -25,12 +26,14 @@ tiers=()
 only='*'
 build=$root/build
 sanitize=no
+strict=OFF
 while [ $# -gt 0 ]; do
     case $1 in
         --tier) tiers+=("${2:?--tier needs a name}"); shift 2 ;;
         --only) only=${2:?--only needs a pattern}; shift 2 ;;
         --build) build=${2:?--build needs a folder}; shift 2 ;;
         --sanitize) sanitize=yes; shift ;;
+        --strict) strict=ON; shift ;;
         -h | --help) usage; exit 0 ;;
         *) echo "tests/run.sh: unknown argument $1" >&2; usage >&2; exit 2 ;;
     esac
@@ -46,7 +49,7 @@ for tier in "${tiers[@]}"; do
 done
 
 "$root/scripts/install-dependencies.sh" --tests
-configure_and_build "$build" release
+build_programs
 for tier in "${tiers[@]}"; do
     "run_$tier"
 done

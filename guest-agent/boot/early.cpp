@@ -79,6 +79,11 @@ Result<void> prepare_process_one() {
     TRY_VOID(
         mount_at("cgroup2", "/sys/fs/cgroup", "cgroup2", MS_NOSUID | MS_NODEV | MS_NOEXEC, ""));
     set_own_limits();
+    // When memory is so short that what was used within this time would have to go, the kernel ends
+    // a program instead of reading the same pages again and again, for minutes (kernel
+    // documentation, Multi-Gen LRU, thrashing prevention). Absent: the kernel has no such list.
+    [[maybe_unused]] const auto thrashing =
+        write_kernel_file("/sys/kernel/mm/lru_gen/min_ttl_ms", "1000");
     return {};
 }
 

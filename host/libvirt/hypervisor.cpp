@@ -173,6 +173,11 @@ void LibvirtHypervisor::observe(std::function<void(MachineEvent)> observer) {
     observer_ = std::move(observer);
 }
 
+void LibvirtHypervisor::on_resume(std::function<void(RunId)> observer) {
+    const std::lock_guard lock(mutex_);
+    resume_observer_ = std::move(observer);
+}
+
 void LibvirtHypervisor::on_reconnect(std::function<void()> observer) {
     const std::lock_guard lock(mutex_);
     reconnect_observer_ = std::move(observer);
@@ -186,6 +191,9 @@ void LibvirtHypervisor::on_news(const std::string& name, DomainNews news) {
     if (!run) return;
     MachineEvent event(*run);
     switch (news) {
+        case DomainNews::resumed:
+            tell_resumed(*run);
+            return;
         case DomainNews::panicked:
             event.end = MachineEnd::crashed;
             event.panicked = true;
@@ -226,6 +234,15 @@ void LibvirtHypervisor::on_news(const std::string& name, DomainNews news) {
         observer = observer_;
     }
     if (observer) observer(std::move(event));
+}
+
+void LibvirtHypervisor::tell_resumed(const RunId& run) {
+    std::function<void(RunId)> observer;
+    {
+        const std::lock_guard lock(mutex_);
+        if (known_.contains(run)) observer = resume_observer_;
+    }
+    if (observer) observer(run);
 }
 
 // ---- machines

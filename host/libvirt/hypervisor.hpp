@@ -32,6 +32,7 @@ class LibvirtHypervisor final : public sandbox::Hypervisor {
     protocol::Result<void> destroy(const protocol::RunId& run) override;
     protocol::Result<std::vector<sandbox::Machine>> list() override;
     void observe(std::function<void(sandbox::MachineEvent)> observer) override;
+    void on_resume(std::function<void(protocol::RunId)> observer) override;
     void on_reconnect(std::function<void()> observer) override;
 
   private:
@@ -50,6 +51,7 @@ class LibvirtHypervisor final : public sandbox::Hypervisor {
     void reconnect_loop();
     void tell_reconnected();
     void on_news(const std::string& domain_name, DomainNews news);
+    void tell_resumed(const protocol::RunId& run);
     protocol::Result<sandbox::Machine> describe(const protocol::RunId& run, virDomain& domain);
     // nullopt: not of this installation. not_found: gone meanwhile.
     protocol::Result<std::optional<protocol::RunId>> owned_run(virDomain& domain) const;
@@ -75,6 +77,7 @@ class LibvirtHypervisor final : public sandbox::Hypervisor {
         dropped_;  // closed by the reconnector, not by their callback
     std::map<protocol::RunId, Known> known_;
     std::function<void(sandbox::MachineEvent)> observer_;
+    std::function<void(protocol::RunId)> resume_observer_;
     std::function<void()> reconnect_observer_;
     bool stopping_ = false;
     std::thread reconnector_;  // last: uses everything above

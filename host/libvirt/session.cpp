@@ -31,6 +31,7 @@ void tell(void* opaque, virDomain* domain, DomainNews news) {
 
 std::optional<DomainNews> news_of(int event, int detail) {
     if (event == VIR_DOMAIN_EVENT_CRASHED) return DomainNews::panicked;
+    if (event == VIR_DOMAIN_EVENT_RESUMED) return DomainNews::resumed;
     if (event != VIR_DOMAIN_EVENT_STOPPED) return std::nullopt;
     switch (detail) {
         case VIR_DOMAIN_EVENT_STOPPED_SHUTDOWN:

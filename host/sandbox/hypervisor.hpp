@@ -84,6 +84,8 @@ class Hypervisor {
     // be concluded about any run.
     virtual Result<std::vector<Machine>> list() = 0;
     virtual void observe(std::function<void(MachineEvent)> observer) = 0;
+    // A machine that stood still goes on; so does its clock, from where it was.
+    virtual void on_resume(std::function<void(RunId)> observer) = 0;
     // Called after the connection to libvirt was lost and came back: the caller lists again.
     virtual void on_reconnect(std::function<void()> observer) = 0;
 };

@@ -221,6 +221,14 @@ void RunSupervisor::on_virtiofsd_died() {
     }
 }
 
+asio::awaitable<void> RunSupervisor::correct_clock(Self) {
+    auto set = guest_->set_clock(core_->clock.unix_ms() * 1'000'000);
+    if (const auto done = co_await std::move(set); !done) {
+        spdlog::warn("a machine's clock stays behind run={} error={}", record_.id.str(),
+                     done.error().describe());
+    }
+}
+
 Async<void> RunSupervisor::connect(Deadline deadline) {
     GuestAddress address;
     address.transport =

@@ -158,6 +158,12 @@ void RunSupervisor::on_machine_missing() {
     if (!grace_) fail("the machine is gone");
 }
 
+void RunSupervisor::on_machine_resumed() {
+    if (guest() && !ending()) {
+        spawn(core_->parts.executor, "clock", correct_clock(shared_from_this()));
+    }
+}
+
 void RunSupervisor::detach() {
     deadline_.reset();
     grace_.reset();

@@ -44,6 +44,8 @@ class RunSupervisor : public std::enable_shared_from_this<RunSupervisor> {
     void on_machine_event(const MachineEvent& event);
     void on_machine_missing();
 
+    // Its clock stood still meanwhile.
+    void on_machine_resumed();
     // The daemon goes, the run stays.
     void detach();
 
@@ -78,6 +80,7 @@ class RunSupervisor : public std::enable_shared_from_this<RunSupervisor> {
     GuestCallbacks callbacks();
     void on_power(const protocol::PowerNotice& notice);
     void on_virtiofsd_died();
+    boost::asio::awaitable<void> correct_clock(Self self);
 
     // ---- run_steps.cpp ----
     Async<void> configure();

@@ -54,6 +54,10 @@ void ServiceImpl::on_machine_event(const MachineEvent& event) {
     if (const auto run = core_->find(event.run)) run->on_machine_event(event);
 }
 
+void ServiceImpl::on_machine_resumed(const RunId& id) {
+    if (const auto run = core_->find(id)) run->on_machine_resumed();
+}
+
 void ServiceImpl::on_reconnect() {
     core_->reconnected.wake_all();
     if (!core_->closing) {

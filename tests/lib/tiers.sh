@@ -1,5 +1,5 @@
 # Shell functions of tests/run.sh, one a tier. Each adds what it saw to passed, failed and skipped.
-# shellcheck shell=bash disable=SC2154  # root, build, only, sanitize and tiers come from run.sh
+# shellcheck shell=bash disable=SC2154  # root, build, only, sanitize, strict and tiers come from run.sh
 
 passed=0
 failed=0
@@ -22,9 +22,10 @@ count_closing_line() {
     passed=$((passed + $1)) failed=$((failed + $3)) skipped=$((skipped + ${5:-0}))
 }
 
+# configure_and_build FOLDER PRESET [OPTION...]
 configure_and_build() {
     say "building into $1"
-    cmake -S "$root" --preset "$2" -B "$1" > "$1.configure.log" 2>&1 ||
+    cmake -S "$root" --preset "$2" -B "$1" "-DWARNINGS_AS_ERRORS=$strict" "${@:3}" > "$1.configure.log" 2>&1 ||
         { cat "$1.configure.log"; exit 1; }
     cmake --build "$1" 2>&1 | grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking|Generating)' || true
     cmake --build "$1" > /dev/null || exit 1
@@ -38,12 +39,21 @@ ctest_counts() {
     count_closing_line "$log.counts"
 }
 
+build_programs() {
+    local tests=OFF tier
+    for tier in "${tiers[@]}"; do
+        if [ "$tier" = unit ] && [ "$sanitize" = no ]; then tests=ON; fi
+    done
+    configure_and_build "$build" release "-DBUILD_TESTS=$tests"
+}
+
 run_unit() {
-    say "tier unit"
-    ctest_counts "$build"
-    if [ "$sanitize" = yes ]; then
-        say "tier unit under ASan and UBSan (g++)"
+    if [ "$sanitize" = no ]; then
+        say "tier unit"
+        ctest_counts "$build"
+    else
         configure_and_build "$build-sanitize" sanitize
+        say "tier unit under ASan and UBSan"
         ctest_counts "$build-sanitize"
     fi
 }

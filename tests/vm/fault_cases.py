@@ -39,7 +39,7 @@ def disk_full():
 def daemon_killed():
     host = Host().start()
     try:
-        run = host.up("survivor", 'maxDuration = "00:03:00"\n')
+        run = host.up("survivor", 'maxDuration = "00:01:30"\n')
         began = time.monotonic()
         sleeping = run.send("sleep 250", **{"async": True})
         host.restart(pause=5)
@@ -47,7 +47,7 @@ def daemon_killed():
         expect(host.api.get(f"{run.target}/commands/{sleeping}")["status"], "Running")
         ended = host.wait_run(run.id)
         expect(ended["status"], "Finished")
-        assert time.monotonic() - began < 185, "maxDuration did not count from the first start"
+        assert time.monotonic() - began < 95, "maxDuration did not count from the first start"
         expect(run.wait(sleeping)["status"], "Aborted")
         expect(host.leftovers(), [])
     finally:
@@ -98,7 +98,7 @@ def guest_dies():
     host = shared_host()
     watched = host.up("watched")
     for name, text, words in (("panics", "echo c > /proc/sysrq-trigger", ("crash", "panic")),
-                              ("powers", "poweroff -f", ("power",)), ("politely", "poweroff", ("power",)),
+                              ("powers", "poweroff -f", ("power", "shut")), ("politely", "poweroff", ("power", "shut")),
                               ("reboots", "reboot -f", ("reboot", "power", "shut"))):
         run = host.up(name)
         other = run.send("sleep 200", **{"async": True})
@@ -124,13 +124,14 @@ def guest_dies():
 @case("virtiofsd-dies", "the death of a virtiofsd ends its run with that reason")
 def virtiofsd_dies():
     host = shared_host()
+    def daemons():
+        return {pid for pid, text in processes() if "virtiofsd" in text and str(host.folder) in text}
+
     host.vfs("fragile")
+    others = daemons()
     run = host.up("fragile", 'vfs = [ { vfs = @ref("fragile") mountName = "data" } ]\n')
     command = run.send("sleep 300")
-    socket = subprocess.run(["virsh", "-c", "qemu:///system", "dumpxml", f"capsule-{run.id}"], capture_output=True,
-                            text=True).stdout
-    assert "virtiofs" in socket
-    victims = [pid for pid, text in processes() if "virtiofsd" in text and run.id[:8] in text]
+    victims = daemons() - others
     assert victims, "no virtiofsd found"
     for pid in victims:
         os.kill(pid, signal.SIGKILL)

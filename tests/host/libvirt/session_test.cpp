@@ -75,6 +75,17 @@ TEST(Session, TellsShutDownApartFromDestroyed) {
                 ::testing::ElementsAre(News("capsule-b", DomainNews::shut_down)));
 }
 
+TEST(Session, TellsThatAPausedCapsuleGoesOn) {
+    Inbox inbox;
+    const auto session = open_test_driver(inbox);
+    ASSERT_TRUE(session);
+    const auto capsule = create(*session, "capsule-c");
+    ASSERT_TRUE(capsule);
+    virDomainSuspend(capsule.get());
+    virDomainResume(capsule.get());
+    EXPECT_THAT(inbox.wait_for(1), ::testing::ElementsAre(News("capsule-c", DomainNews::resumed)));
+}
+
 TEST(Session, CanBeOpenedAgainAfterTheLastOneWent) {
     Inbox inbox;
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(open_test_driver(inbox));

@@ -77,6 +77,18 @@ TEST_F(RunEnd, AbortsWhatIsOpenAndRefusesWhatComesLater) {
     EXPECT_EQ(service->exec(Principal(), id, request, "").error().code(), "run-ended");
 }
 
+TEST_F(RunEnd, IsNotThePauseOfAMachineWhoseClockIsCorrectedAfterwards) {
+    const RunId id = start("empty");
+    service->on_machine_resumed(id);  // every machine's first instruction
+    settle();
+    EXPECT_EQ(agent(id)->clock_unix_ns, 0);
+    clock.set(clock.boottime_ms() + 60'000);
+    service->on_machine_resumed(id);
+    settle();
+    EXPECT_EQ(agent(id)->clock_unix_ns, clock.unix_ms() * 1'000'000);
+    EXPECT_EQ((*database.find_run(id))->status, RunStatus::running);
+}
+
 TEST_F(RunEnd, KeepsAResultThatWasInTheAgentAlready) {
     const RunId id = start("empty");
     settle();

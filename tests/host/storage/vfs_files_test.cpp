@@ -235,7 +235,7 @@ TEST_P(PlantedLinkTest, IsNeverFollowed) {
     // What a broken confinement would reach has to be this test's own: never a file of the machine.
     const bool to_root = link == "/slash" || link == "/magic";
     const std::string base = link + (to_root ? folder.path() : std::string());
-    for (const std::string path : {base + "/canary.txt", base + "/x/y"}) {
+    for (const std::string& path : {base + "/canary.txt", base + "/x/y"}) {
         EXPECT_EQ(why(files.stat(path)), "is-a-link") << path;
         EXPECT_EQ(why(files.read(path)), "is-a-link") << path;
         EXPECT_EQ(why(files.write(path)), "is-a-link") << path;

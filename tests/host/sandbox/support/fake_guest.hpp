@@ -42,6 +42,7 @@ struct FakeAgent {
     std::vector<std::string> mounts;
     std::map<std::string, std::string> secrets;
     std::optional<protocol::MachineConfigure> configured;
+    std::int64_t clock_unix_ns = 0;  // as set after a pause
     bool settled = false;
     bool answers = true;
     std::set<std::string> forgotten;
@@ -91,7 +92,10 @@ class FakeGuest final : public Guest {
         agent_->configured = std::move(request);
         co_return Result<void>();
     }
-    Async<void> set_clock(std::int64_t) override { co_return open(); }
+    Async<void> set_clock(std::int64_t unix_ns) override {
+        agent_->clock_unix_ns = unix_ns;
+        co_return open();
+    }
     Async<void> mount(protocol::Mount request) override {
         co_await turn();
         CO_TRY_VOID(call("mount"));
