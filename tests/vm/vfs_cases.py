@@ -19,21 +19,26 @@ def planted_links():
     run = host.up("planter", 'vfs = [ { vfs = @ref("planted") mountName = "s" } ]\n')
     canary = host.state / "vfs" / "canary.txt"
     canary.write_text("CANARY-HOST\n")
+    # What a broken implementation would write or remove is the test's own, never the machine's.
+    bait = host.folder / "bait"
+    bait.mkdir()
+    (bait / "kept").write_text("CANARY-HOST\n")
     run.ok("cd /mnt/s; ln -s ../canary.txt up; ln -s /etc/passwd pw; ln -s / root; mkdir d; ln -s .. d/back; "
-           "ln -s /etc etc; ln /etc/hostname hard 2>/dev/null; mkfifo fifo; echo plain > plain")
+           f"ln -s {bait} bait; ln /etc/hostname hard 2>/dev/null; mkfifo fifo; echo plain > plain")
     for method, path in (("GET", "/up"), ("GET", "/pw"), ("GET", "/root"), ("GET", "/root/etc/passwd"),
-                         ("GET", "/etc/passwd"), ("PUT", "/etc/new"), ("GET", "/d/back/plain"), ("GET", "/fifo"),
+                         ("GET", "/bait/kept"), ("PUT", "/bait/new"), ("GET", "/d/back/plain"), ("GET", "/fifo"),
                          ("GET", "/../canary.txt"), ("PUT", "/../x"), ("PUT", "/fifo")):
         status, _, body = host.api.raw(method, host.file_target("planted", path), b"x" if method == "PUT" else None,
                                        timeout=10)
-        assert b"CANARY" not in body and b"root:" not in body, (method, path, body)
+        assert b"CANARY" not in body and b"root:x:" not in body, (method, path, body)
         if path != "/fifo" or method == "GET":
             assert status >= 400, (method, path, status)
     host.api.raw("PUT", host.file_target("planted", "/up"), b"overwritten")
     expect(canary.read_text(), "CANARY-HOST\n")
-    host.api.raw("DELETE", host.file_target("planted", "/root") + "?recursive=true")
+    host.api.raw("DELETE", host.file_target("planted", "/bait/kept"))
+    host.api.raw("DELETE", host.file_target("planted", "/bait") + "?recursive=true")
     host.api.raw("DELETE", host.file_target("planted", "/d") + "?recursive=true")
-    assert os.path.exists("/etc/passwd")
+    expect([path.name for path in bait.iterdir()], ["kept"])
     assert "maitento" in run.ok("cat /mnt/s/pw")
     expect(host.read("planted", "/plain"), b"plain\n")
     canary.unlink()
