@@ -18,7 +18,6 @@ using boost::system::error_code;
 constexpr std::size_t read_bytes = 128u << 10;
 // Written in one go before reading gets its turn.
 constexpr std::size_t write_burst_bytes = 1u << 20;
-constexpr auto tick_interval = std::chrono::seconds(1);
 // A port without a peer is always readable and reads 0, so only a timer can wait for its return.
 constexpr auto poll_interval = std::chrono::milliseconds(50);
 
@@ -223,7 +222,7 @@ class Link::Impl {
     }
 
     void arm_tick(const std::shared_ptr<Link>& self) {
-        tick_timer_.expires_after(tick_interval);
+        tick_timer_.expires_after(limits::tick);
         tick_timer_.async_wait([self, this](error_code error) {
             if (error || closed_) return;
             if (auto ticked = session_.tick(std::chrono::steady_clock::now()); !ticked) {
