@@ -244,7 +244,8 @@ void add_files(std::vector<Route>& routes) {
                       {},
                       json_body("FileOperation"),
                       {{201, "The folder is there"}, {204, "Moved"}},
-                      {"invalid-name", "not-found", "is-a-link", "conflict", "disk-full", "io"}});
+                      {"invalid-name", "not-found", "already-exists", "is-a-link", "not-a-folder",
+                       "disk-full", "io"}});
     routes.push_back({remove,
                       path,
                       "deleteFile",

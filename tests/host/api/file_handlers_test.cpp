@@ -155,6 +155,10 @@ TEST_F(FileHandlers, MakesMovesAndRemoves) {
     EXPECT_EQ(get("/d").code(), "not-found");
     EXPECT_EQ(post("/g", R"({"operation": "move", "to": "/../x"})").status, 400);
     EXPECT_EQ(post("/g", R"({"operation": "move"})").code(), "invalid-request");
+    EXPECT_EQ(put("/taken", "x").status, 201);
+    const auto refused = post("/g", R"({"operation": "move", "to": "/taken"})");
+    EXPECT_EQ(refused.status, 409);
+    EXPECT_EQ(refused.code(), "already-exists");
     EXPECT_EQ(post("/g", R"({"operation": "copy", "to": "/x"})").code(), "invalid-request");
     EXPECT_EQ(post("/g", R"({"operation": "makeFolder", "to": "/x"})").code(), "invalid-request");
 }
