@@ -19,6 +19,7 @@ namespace {
 // safe.
 constexpr auto store_retry = 1s;
 // The agent refuses new commands when it holds limits::commands_ended_open; stay well below.
+constexpr auto feed_retry = 1s;
 constexpr std::size_t held_limit = protocol::limits::commands_ended_open / 2;
 
 // The agent also kills when the run ends: at its own deadline, on power-off, when it settles. A
@@ -162,6 +163,9 @@ asio::awaitable<void> CommandQueue::run(std::shared_ptr<CommandQueue>, Pointer c
     };
     const auto guest = guest_;
     auto report = co_await guest->run(std::move(request), std::move(started));
+    if (command->record.input_text) {
+        spawn(core_->parts.executor, "input", feed(shared_from_this(), command, guest));
+    }
     if (command->over() || core_->closing) co_return;
     auto ended = command->record;
     if (report) {
@@ -185,6 +189,30 @@ asio::awaitable<void> CommandQueue::run(std::shared_ptr<CommandQueue>, Pointer c
 }
 
 asio::awaitable<void> CommandQueue::commit(Pointer command, model::CommandRecord ended) {
+// Gives a command the text it was sent with, and end of file. Also after a restart: the agent skips
+// what it has had already.
+asio::awaitable<void> CommandQueue::feed(std::shared_ptr<CommandQueue>, Pointer command,
+                                         std::shared_ptr<Guest> guest) {
+    const TaskCount counted(*core_);
+    while (!command->begun && !command->over() && !stopped_ && !core_->closing) {
+        co_await command->changed.wait();
+    }
+    while (!command->over() && !stopped_ && !core_->closing) {
+        protocol::CommandInput request;
+        request.id = command->record.id.str();
+        const auto sink = guest->input(std::move(request));
+        std::string text = *command->record.input_text;
+        auto given = co_await sink->write(std::move(text));
+        if (given) given = co_await sink->close();
+        // It has ended, or reads no more: that is its own business. Only an agent that has to wait
+        // for the program before it takes more is asked again.
+        if (given || given.error().kind() != protocol::Kind::resource_exhausted) co_return;
+        Condition pause(core_->parts.executor);
+        co_await pause.wait_until(core_->clock, core_->clock.boottime_ms() +
+                                                    std::chrono::milliseconds(feed_retry).count());
+    }
+}
+
     for (;;) {
         if (command->over()) co_return;  // committed by somebody else while this one waited
         auto stored = store_end(ended);
@@ -196,6 +224,7 @@ asio::awaitable<void> CommandQueue::commit(Pointer command, model::CommandRecord
         if (core_->closing) co_return;
     }
     command->record = std::move(ended);
+    ended.input_text.reset();  // it may be long, and held commands many
     running_.erase(command->record.id);
     if (!command->record.async) --blocking_;
     held_.push_back(command);

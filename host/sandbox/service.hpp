@@ -71,6 +71,7 @@ struct CommandRequest {
     std::string run_as_user;
     std::optional<std::uint64_t> max_duration_ms;
     bool async = false, input = false, hold_output = false;
+    std::optional<std::string> input_text;  // all of the input, end of file after it; implies input
     std::optional<protocol::TerminalSize> terminal;
     std::vector<model::Variable> environment;
     std::string working_directory;
