@@ -134,7 +134,8 @@ Result<int> list_runs(Context& context) {
     Table table({"ID", "CAPSULE", "STATUS", "CREATED", "ENDED"});
     for (const sdk::Run& run : runs) {
         table.add({run.id, arguments.has("all") ? run.space + "." + run.capsule : run.capsule,
-                   run.status, run.created_at, run.ended_at});
+                   run.phase == "ending" ? run.status + " (ending)" : run.status, run.created_at,
+                   run.ended_at});
     }
     context.print_table(table);
     return exit_success;

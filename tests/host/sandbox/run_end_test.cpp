@@ -212,7 +212,10 @@ TEST_F(RunEnd, AVirtiofsdThatDiesIsAnErrorUnlessTheMachineWentToo) {
     agent(first)->connection->callbacks().lost(
         protocol::Failure(protocol::Kind::unavailable, "no answer for 30 s"));
     advance(1'000);
-    EXPECT_THAT(run(first).failure_details, HasSubstr("virtiofsd"));
+    EXPECT_EQ(run(first).failure_details,
+              "the file system server (virtiofsd) of the VFS mounted at /mnt/data died");
+    EXPECT_EQ(run(first).status, RunStatus::error);
+    EXPECT_TRUE(nothing_left());
 
     watched.clear();
     const RunId second = start("mounting");
@@ -226,9 +229,6 @@ TEST_F(RunEnd, AVirtiofsdThatDiesIsAnErrorUnlessTheMachineWentToo) {
     EXPECT_TRUE(nothing_left());
 }
 
-TEST_F(RunEnd, WithoutLibvirtTheRunIsEndingUntilItComesBack) {
-    const RunId id = start("empty");
-    settle();
 TEST_F(RunEnd, AfterTheDeathOfAVirtiofsdTheGuestIsNotAskedToUnmount) {
     model::Definition definition;
     for (const char* name : {"one", "two"}) {
@@ -257,6 +257,9 @@ TEST_F(RunEnd, AfterTheDeathOfAVirtiofsdTheGuestIsNotAskedToUnmount) {
     EXPECT_TRUE(nothing_left());
 }
 
+TEST_F(RunEnd, WithoutLibvirtTheRunIsEndingUntilItComesBack) {
+    const RunId id = start("empty");
+    settle();
     hypervisor.away = true;
     later(service->terminate(Principal(), id), [](Result<model::RunRecord>) {});
     advance(5'000);
@@ -281,6 +284,26 @@ TEST_F(RunEnd, AfterAReconnectAMissingMachineIsAnError) {
     EXPECT_EQ(run(other).status, RunStatus::running);
 }
 
+TEST_F(RunEnd, IsShownAsEndingWithTheStatusItHad) {
+    settle();
+    workers->hang_at = 1;
+    const RunId id = start("empty");
+    settle();
+    later(service->terminate(Principal(), id), [](Result<model::RunRecord>) {});
+    settle();
+    RunFilter live;
+    live.live_only = true;
+    const auto page = service->runs(Principal(), live, Page());
+    ASSERT_EQ(page->items.size(), 1u);
+    EXPECT_EQ(page->items.front().status, RunStatus::starting);
+    EXPECT_EQ(page->items.front().phase, model::RunPhase::ending);
+    EXPECT_EQ(page->items.front().failure_details, "stopped by the user");
+    workers->release();
+    settle();
+    EXPECT_EQ(run(id).status, RunStatus::terminated);
+    EXPECT_TRUE(service->runs(Principal(), live, Page())->items.empty());
+}
+
 TEST_F(RunEnd, StoppedAtAnyStepOfTheStartItLeavesNothing) {
     model::Definition definition;
     definition.users = {"builder"};
@@ -297,7 +320,7 @@ TEST_F(RunEnd, StoppedAtAnyStepOfTheStartItLeavesNothing) {
 }
 
 TEST_F(RunEnd, AMachineThatHangsInItsCreationIsDestroyedAllTheSame) {
-    settle();  // recovery has looked at its lists
+    settle();              // recovery has looked at its lists
     workers->hang_at = 3;  // disk, file systems, machine
     const RunId id = start("empty");
     settle();

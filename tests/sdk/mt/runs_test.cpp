@@ -110,6 +110,16 @@ TEST(RunsList, FollowsPagesUpToItsLimit) {
               2);
 }
 
+TEST(RunsList, SaysWhichRunsAreEnding) {
+    FakeDaemon daemon([](Exchange& exchange) {
+        exchange.answer(200, R"({"items":[)" + run_json("Starting", R"(,"phase":"ending")") +
+                                 R"(],"next":""})");
+    });
+    EXPECT_EQ(program::run({"runs", "list"}, {{"MAITENTO_URL", daemon.url()}}).out,
+              "ID  CAPSULE  STATUS             CREATED  ENDED\n"
+              "r1  report   Starting (ending)           \n");
+}
+
 TEST(CommandsShow, PrintsBothOutputs) {
     FakeDaemon daemon([](Exchange& exchange) {
         exchange.answer(200, R"({"id":"c1","runId":"r1","command":"ls","arguments":["-l"],
