@@ -1,6 +1,7 @@
 #include "host/sandbox/command_queue.hpp"
 
 #include "host/sandbox/command_result.hpp"
+#include "host/sandbox/refusals.hpp"
 #include "host/sandbox/spawn.hpp"
 #include "protocol/base/name.hpp"
 
@@ -18,8 +19,8 @@ namespace {
 // The database refuses (a full disk): the agent goes on holding the result, so trying again is
 // safe.
 constexpr auto store_retry = 1s;
-// The agent refuses new commands when it holds limits::commands_ended_open; stay well below.
 constexpr auto feed_retry = 1s;
+// The agent refuses new commands when it holds limits::commands_ended_open; stay well below.
 constexpr std::size_t held_limit = protocol::limits::commands_ended_open / 2;
 
 // The agent also kills when the run ends: at its own deadline, on power-off, when it settles. A
@@ -162,10 +163,10 @@ asio::awaitable<void> CommandQueue::run(std::shared_ptr<CommandQueue>, Pointer c
         command->changed.wake_all();
     };
     const auto guest = guest_;
-    auto report = co_await guest->run(std::move(request), std::move(started));
     if (command->record.input_text) {
         spawn(core_->parts.executor, "input", feed(shared_from_this(), command, guest));
     }
+    auto report = co_await guest->run(std::move(request), std::move(started));
     if (command->over() || core_->closing) co_return;
     auto ended = command->record;
     if (report) {
@@ -188,7 +189,6 @@ asio::awaitable<void> CommandQueue::run(std::shared_ptr<CommandQueue>, Pointer c
     co_await commit(command, std::move(ended));
 }
 
-asio::awaitable<void> CommandQueue::commit(Pointer command, model::CommandRecord ended) {
 // Gives a command the text it was sent with, and end of file. Also after a restart: the agent skips
 // what it has had already.
 asio::awaitable<void> CommandQueue::feed(std::shared_ptr<CommandQueue>, Pointer command,
@@ -213,6 +213,7 @@ asio::awaitable<void> CommandQueue::feed(std::shared_ptr<CommandQueue>, Pointer 
     }
 }
 
+asio::awaitable<void> CommandQueue::commit(Pointer command, model::CommandRecord ended) {
     for (;;) {
         if (command->over()) co_return;  // committed by somebody else while this one waited
         auto stored = store_end(ended);
@@ -223,8 +224,8 @@ asio::awaitable<void> CommandQueue::feed(std::shared_ptr<CommandQueue>, Pointer 
         co_await pause.wait_until(core_->clock, core_->clock.boottime_ms() + 1'000);
         if (core_->closing) co_return;
     }
-    command->record = std::move(ended);
     ended.input_text.reset();  // it may be long, and held commands many
+    command->record = std::move(ended);
     running_.erase(command->record.id);
     if (!command->record.async) --blocking_;
     held_.push_back(command);
@@ -333,8 +334,7 @@ Async<void> CommandQueue::kill(Pointer command, int signal) {
         co_return Result<void>();
     }
     if (!guest_) {
-        co_return protocol::fail(protocol::Failure::with_code(
-            protocol::Kind::unavailable, "guest-unavailable", "the agent is not connected yet"));
+        co_return protocol::fail(guest_unavailable("the agent is not connected yet"));
     }
     if (signal == 9) {
         // Stored first: what tells this end from one that comes with the run's must survive a

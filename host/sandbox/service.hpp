@@ -122,6 +122,8 @@ class Service {
     // Returns when the run has its terminal status (at most a few seconds). Stopping twice is success.
     virtual Async<model::RunRecord> terminate(Principal, protocol::RunId id) = 0;
     virtual Async<std::string> console_log(Principal, protocol::RunId id) = 0;
+    // How long a question to the agent and its answer take.
+    virtual Async<std::chrono::nanoseconds> ping(Principal, protocol::RunId id) = 0;
 
     // ---- commands ----
     virtual Result<model::CommandRecord> exec(const Principal&, const protocol::RunId& run, CommandRequest request, std::string idempotency_key) = 0;

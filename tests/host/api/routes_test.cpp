@@ -153,9 +153,11 @@ TEST(Routes, Runs) {
     const std::string run = "/v1/runs/" + text_of(started, "id");
     EXPECT_EQ(host.request("GET", run).status, 200);
     EXPECT_EQ(host.request("GET", run + "/console").body, "Linux version 6.12\n\xEF\xBF\xBD\n");
+    EXPECT_EQ(host.request("GET", run + "/ping").body, R"({"roundTripUs":147})");
     const auto stopped = host.request("POST", run + "/terminate");
     EXPECT_EQ(text_of(stopped, "status"), "Terminated");
     EXPECT_EQ(text_of(host.request("POST", run + "/terminate", "{}"), "status"), "Terminated");
+    EXPECT_EQ(host.request("GET", run + "/ping").status, 409);
 
     const auto page =
         host.request("GET", "/v1/runs?namespace=team&status=Running&live=true&limit=1&after=abc");

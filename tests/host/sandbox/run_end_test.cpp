@@ -304,6 +304,20 @@ TEST_F(RunEnd, IsShownAsEndingWithTheStatusItHad) {
     EXPECT_TRUE(service->runs(Principal(), live, Page())->items.empty());
 }
 
+TEST_F(RunEnd, PingsOnlyALiveRunWhoseAgentWasHeard) {
+    settle();
+    workers->hang_at = 1;
+    const RunId id = start("empty");
+    settle();
+    EXPECT_EQ(call(service->ping(Principal(), id))->error().code(), "guest-unavailable");
+    workers->release();
+    settle();
+    EXPECT_EQ(**call(service->ping(Principal(), id)), std::chrono::nanoseconds(1));
+    call(service->terminate(Principal(), id));
+    EXPECT_EQ(call(service->ping(Principal(), id))->error().code(), "run-ended");
+    EXPECT_EQ(call(service->ping(Principal(), RunId::random()))->error().code(), "not-found");
+}
+
 TEST_F(RunEnd, StoppedAtAnyStepOfTheStartItLeavesNothing) {
     model::Definition definition;
     definition.users = {"builder"};
