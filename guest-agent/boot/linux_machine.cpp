@@ -2,6 +2,7 @@
 
 #include "guest-agent/boot/early.hpp"
 #include "guest-agent/boot/mounting.hpp"
+#include "guest-agent/process/account.hpp"
 #include "guest-agent/system/small_file.hpp"
 #include "protocol/base/unique_fd.hpp"
 
@@ -28,7 +29,6 @@ using protocol::Kind;
 using protocol::Result;
 using protocol::UniqueFd;
 
-constexpr uid_t default_user = 1000;
 constexpr auto release_limit = std::chrono::seconds(4);
 constexpr int busy_step_ms = 20;
 constexpr int busy_steps = 75;  // 1.5 s: what was killed lets go of its files within moments

@@ -24,6 +24,13 @@ struct Account {
     std::string shell;
 };
 
+// The user whom commands run as by default, in every image.
+inline constexpr uid_t default_user = 1000;
+// Root counts as the default user: it could become it anyway.
+inline constexpr bool may_use_api(uid_t user) {
+    return user == default_user || user == 0;
+}
+
 // The account called `name`, or nullopt.
 std::optional<Account> find_account(std::string_view passwd, std::string_view group,
                                     std::string_view name);

@@ -54,6 +54,10 @@ void CommandRegistry::set_environment(std::vector<protocol::EnvironmentEntry> en
     environment_ = std::move(environment);
 }
 
+void CommandRegistry::set_api_environment(std::vector<protocol::EnvironmentEntry> environment) {
+    api_environment_ = std::move(environment);
+}
+
 std::size_t CommandRegistry::running() const {
     return static_cast<std::size_t>(
         std::count_if(commands_.begin(), commands_.end(),
@@ -75,7 +79,11 @@ Result<std::shared_ptr<Command>> CommandRegistry::start(const protocol::CommandS
     }
     auto plan = [&]() -> Result<SpawnPlan> {
         TRY(const Account account, read_account(root_, request.user));
-        return plan_spawn(request, account, environment_);
+        // Whom the API's socket would turn away is not sent there.
+        if (!may_use_api(account.uid)) return plan_spawn(request, account, environment_);
+        auto machine = api_environment_;
+        machine.insert(machine.end(), environment_.begin(), environment_.end());
+        return plan_spawn(request, account, machine);
     }();
     const auto command = std::make_shared<Command>(context_, request.id);
     commands_.emplace(request.id, command);

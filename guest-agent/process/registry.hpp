@@ -21,6 +21,9 @@ class CommandRegistry {
 
     // Environment of every command, below the request's own.
     void set_environment(std::vector<protocol::EnvironmentEntry> environment);
+    // Below that, and only for those whom `may_use_api` admits: where the host's API is served.
+    // Empty: nowhere.
+    void set_api_environment(std::vector<protocol::EnvironmentEntry> environment);
 
     // The command with that id, started now or known already. invalid_argument: can never be run;
     // resource_exhausted: too many. Everything else that keeps a command from running is its
@@ -45,6 +48,7 @@ class CommandRegistry {
     CommandContext& context_;
     std::string root_;
     std::vector<protocol::EnvironmentEntry> environment_;
+    std::vector<protocol::EnvironmentEntry> api_environment_;
     std::map<std::string, std::shared_ptr<Command>> commands_;
     std::deque<std::shared_ptr<Command>> abandoned_;     // forgotten, output still open
     std::vector<std::unique_ptr<ProcessGroup>> groups_;  // of forgotten commands, perhaps not empty

@@ -1,7 +1,7 @@
 #pragma once
 // What to execute for a command, worked out before anything is started: pure functions from the
-// request, the account and the machine's environment to argv, environment and directory. Rules:
-// docs/commands.md; the shell text itself is prepared by protocol/text/shell_text.hpp.
+// request, the account and the machine's environment to argv, environment and directory. The shell
+// text itself is prepared by protocol/text/shell_text.hpp.
 
 #include "guest-agent/process/account.hpp"
 #include "protocol/base/result.hpp"

@@ -1,5 +1,6 @@
 #include "guest-agent/service/service.hpp"
 
+#include "guest-agent/process/account.hpp"
 #include "guest-agent/service/call_streams.hpp"
 #include "guest-agent/service/command_streams.hpp"
 #include "guest-agent/system/console.hpp"
@@ -25,7 +26,6 @@ namespace operation = protocol::operation;
 
 namespace {
 
-constexpr uid_t default_user = 1000;
 constexpr std::string_view proxy_address = "127.0.0.1:3128";
 
 // Names of mounts and secrets become the last part of a path; the host has checked them, and this
@@ -257,8 +257,15 @@ Service::Answer Service::configure(const protocol::MachineConfigure& request) {
     environment.insert(environment.end(), request.environment.begin(), request.environment.end());
     commands_.set_environment(std::move(environment));
     TRY_VOID(open_tunnels(request));
+    std::vector<protocol::EnvironmentEntry> api;
+    if (!request.run_id.empty()) api.push_back(entry("MAITENTO_URL", "unix://" + api_socket()));
+    commands_.set_api_environment(std::move(api));
     arm_deadline(request.deadline_ms);
     return {};
+}
+
+std::string Service::api_socket() const {
+    return paths_.api_folder + "/api.sock";
 }
 
 Service::Answer Service::open_tunnels(const protocol::MachineConfigure& request) {
@@ -274,7 +281,7 @@ Service::Answer Service::open_tunnels(const protocol::MachineConfigure& request)
     }
     if (!request.run_id.empty()) {
         ::mkdir(paths_.api_folder.c_str(), 0755);  // there already after a restore
-        TRY(auto listener, listen_unix(paths_.api_folder + "/api.sock", default_user));
+        TRY(auto listener, listen_unix(api_socket(), default_user));
         api_.listen(std::move(listener));
     }
     return {};

@@ -65,6 +65,7 @@ class Service {
     std::optional<Answer> write_secret(protocol::StreamId id, const protocol::SecretWrite& request);
     std::optional<Answer> settle(protocol::StreamId id, const protocol::Settle& request);
     Answer configure(const protocol::MachineConfigure& request);
+    std::string api_socket() const;
     Answer open_tunnels(const protocol::MachineConfigure& request);
     Answer mount(const protocol::Mount& request);
 

@@ -1,5 +1,6 @@
 #include "guest-agent/tunnel/listener.hpp"
 
+#include "guest-agent/process/account.hpp"
 #include "guest-agent/tunnel/tunnel.hpp"
 #include "protocol/wire/json_codec.hpp"
 #include "protocol/wire/messages.hpp"
@@ -23,7 +24,6 @@ using protocol::UniqueFd;
 namespace {
 
 constexpr int backlog = 128;
-constexpr uid_t default_user = 1000;
 constexpr int accepted_at_once = 16;
 
 // Who is at the other end of a Unix socket; 0 and `known` = false for any other kind.
@@ -105,7 +105,7 @@ bool TunnelListener::serve(UniqueFd socket) {
     if (const auto user = peer_user(socket.get()); user.known) {
         // The socket's mode says the same; a descriptor passed on by somebody else does not get
         // past this.
-        if (user.uid != 0 && user.uid != default_user) return true;
+        if (!may_use_api(user.uid)) return true;
         request.peer_uid = user.uid;
     }
     const auto stream = streams_.peer().open(protocol::encode_request(operation_, request));

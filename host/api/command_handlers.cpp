@@ -10,7 +10,6 @@
 
 namespace host::api {
 
-namespace asio = boost::asio;
 namespace json = boost::json;
 using protocol::fail;
 using protocol::Kind;
@@ -37,17 +36,6 @@ Result<CommandIds> ids_of(const Exchange& exchange) {
     return CommandIds(std::move(run), std::move(command));
 }
 
-// Writes the text a command was sent with and closes its input. Offsets make this safe to repeat,
-// and a command that ends without reading is no error.
-asio::awaitable<void> feed(sandbox::Service& service, sandbox::Principal principal, CommandIds ids,
-                           std::string text) {
-    auto sink = co_await service.input(std::move(principal), ids.run, ids.command, 0);
-    if (!sink) co_return;
-    const auto written = co_await (*sink)->write(std::move(text));
-    if (!written) co_return;
-    [[maybe_unused]] const auto closed = co_await (*sink)->close();
-}
-
 }  // namespace
 
 Answering send_command(Exchange& exchange) {
@@ -55,15 +43,9 @@ Answering send_command(Exchange& exchange) {
     CO_TRY(const auto key, exchange.idempotency_key());
     const auto body = co_await exchange.whole_body();
     if (!body) co_return fail(body.error());
-    CO_TRY(auto parsed, parse_command(*body));
-    auto& service = exchange.service();
+    CO_TRY(auto request, parse_command(*body));
     CO_TRY(const auto record,
-           service.exec(exchange.principal(), run, std::move(parsed.request), key));
-    if (parsed.input_text && !model::is_terminal(record.status)) {
-        auto task = feed(service, exchange.principal(), CommandIds(run, record.id),
-                         std::move(*parsed.input_text));
-        exchange.shared().background.spawn(std::move(task));
-    }
+           exchange.service().exec(exchange.principal(), run, std::move(request), key));
     co_return Response::json(201, to_json(record, Outputs::with));
 }
 

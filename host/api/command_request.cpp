@@ -80,14 +80,14 @@ Result<std::vector<model::Variable>> read_environment(const json::value& value) 
 }
 
 // "none", "pipe" or {"text": "..."}.
-Result<void> read_stdin(const json::value& value, ParsedCommand& parsed) {
+Result<void> read_stdin(const json::value& value, sandbox::CommandRequest& request) {
     if (value == json::value("none")) return {};
     const json::object* object = value.if_object();
     if (value != json::value("pipe") && !object) {
         return fail(Kind::invalid_argument,
                     "$.stdin: expected \"none\", \"pipe\" or {\"text\": \"...\"}");
     }
-    parsed.request.input = true;
+    request.input = true;
     if (!object) return {};
     const json::value* text = object->if_contains("text");
     if (!text || !text->is_string())
@@ -96,7 +96,7 @@ Result<void> read_stdin(const json::value& value, ParsedCommand& parsed) {
         return fail(Failure::with_code(Kind::invalid_argument, "unknown-member",
                                        "$.stdin: has a member beside \"text\""));
     }
-    parsed.input_text = std::string_view(text->get_string());
+    request.input_text = std::string_view(text->get_string());
     return {};
 }
 
@@ -135,10 +135,9 @@ Result<void> check(const sandbox::CommandRequest& request) {
 
 }  // namespace
 
-Result<ParsedCommand> parse_command(const std::string& text) {
+Result<sandbox::CommandRequest> parse_command(const std::string& text) {
     TRY(CommandBody body, decode<CommandBody>(text));
-    ParsedCommand parsed;
-    auto& request = parsed.request;
+    sandbox::CommandRequest request;
     request.command = std::move(body.command);
     if (body.arguments) request.arguments = std::move(*body.arguments);
     if (body.run_as_user) request.run_as_user = std::move(*body.run_as_user);
@@ -150,11 +149,11 @@ Result<ParsedCommand> parse_command(const std::string& text) {
         TRY(request.environment, read_environment(*body.environment));
     }
     if (body.working_directory) request.working_directory = std::move(*body.working_directory);
-    if (body.stdin) TRY_VOID(read_stdin(*body.stdin, parsed));
+    if (body.stdin) TRY_VOID(read_stdin(*body.stdin, request));
     request.hold_output = body.hold_output.value_or(false);
     request.terminal = body.terminal;
     TRY_VOID(check(request));
-    return parsed;
+    return request;
 }
 
 }  // namespace host::api

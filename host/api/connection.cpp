@@ -179,8 +179,10 @@ asio::awaitable<Response> Connection::run_handler(Exchange& exchange, const Rout
     const Failure& failure = result->error();
     const auto& entry = problem_of(failure);
     if (entry.status >= 500) {
-        spdlog::warn("request failed operation={} code={} error={}", route.operation, entry.code,
-                     protocol::escape_foreign(failure.describe(), 500));
+        // Whoever left in the middle is not there to miss the rest.
+        const auto level = client_left_ ? spdlog::level::debug : spdlog::level::warn;
+        spdlog::log(level, "request failed operation={} code={} error={}", route.operation,
+                    entry.code, protocol::escape_foreign(failure.describe(), 500));
     }
     // With a part of the answer out, the only way to say that it is not whole is to cut it off.
     if (begun_) co_return Response::cut();
@@ -302,6 +304,7 @@ sandbox::Async<void> Connection::write(std::string bytes) {
     auto written = co_await stream_->write(std::move(bytes));
     stall_timer_.cancel();
     writing_ = false;
+    if (!written) client_left_ = true;
     written_.notify_all();
     co_return written;
 }

@@ -60,6 +60,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::chrono::milliseconds stall_limit_;
     Wake written_;
     bool writing_ = false;
+    bool client_left_ = false;  // nothing can be written any more
 
     // ---- the request being answered ----
     std::unique_ptr<RequestParser> parser_;

@@ -46,6 +46,7 @@ Answering list_runs(Exchange& exchange);
 Answering get_run(Exchange& exchange);
 Answering terminate_run(Exchange& exchange);
 Answering get_console(Exchange& exchange);
+Answering ping_run(Exchange& exchange);
 
 // command_handlers.cpp
 Answering send_command(Exchange& exchange);

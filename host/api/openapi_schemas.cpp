@@ -27,6 +27,8 @@ constexpr char basic_schemas[] = R"({
 "IdempotencyKey": {"type": "string", "pattern": "^[!-~]{1,200}$"},
 "Empty": {"type": "object", "additionalProperties": false},
 "Document": {"type": "object"},
+"Ping": {"type": "object", "required": ["roundTripUs"], "additionalProperties": false,
+  "properties": {"roundTripUs": {"type": "integer", "minimum": 0}}},
 "Health": {"type": "object", "required": ["status", "version"], "additionalProperties": false,
   "properties": {"status": {"const": "ok"}, "version": {"type": "string"}}},
 "Host": {"type": "object", "description": "accelerator, transport, images, limits and versions, for people and doctor"},

@@ -244,7 +244,8 @@ void add_files(std::vector<Route>& routes) {
                       {},
                       json_body("FileOperation"),
                       {{201, "The folder is there"}, {204, "Moved"}},
-                      {"invalid-name", "not-found", "is-a-link", "conflict", "disk-full", "io"}});
+                      {"invalid-name", "not-found", "already-exists", "is-a-link", "not-a-folder",
+                       "disk-full", "io"}});
     routes.push_back({remove,
                       path,
                       "deleteFile",
@@ -306,7 +307,16 @@ void add_runs(std::vector<Route>& routes) {
                       {},
                       no_body,
                       {{200, "Text", "", "text/plain"}},
-                      {"not-found", "io"}});
+                      {"not-found", "run-ended", "io"}});
+    routes.push_back({get,
+                      "/v1/runs/{run}/ping",
+                      "pingRun",
+                      "Measure a round trip to the machine's agent",
+                      ping_run,
+                      {},
+                      no_body,
+                      {{200, "The agent has answered", "Ping"}},
+                      {"not-found", "run-ended", "guest-unavailable", "timed-out"}});
 }
 
 void add_commands(std::vector<Route>& routes) {

@@ -1,4 +1,4 @@
-// Runs: start, list, show and wait, stop, console.
+// Runs: start, list, show and wait, stop, console, ping.
 
 #include "host/api/exchange.hpp"
 #include "host/api/handlers.hpp"
@@ -101,6 +101,17 @@ Answering get_console(Exchange& exchange) {
     auto text = co_await exchange.service().console_log(exchange.principal(), id);
     if (!text) co_return fail(std::move(text).error());
     co_return Response::text(std::string(json_text(*text)));
+}
+
+Answering ping_run(Exchange& exchange) {
+    CO_TRY(const auto id, exchange.run_id());
+    auto pinging = exchange.service().ping(exchange.principal(), id);
+    const auto took = co_await exchange.while_connected(std::move(pinging));
+    if (!took) co_return Response::cut();
+    if (!*took) co_return fail(took->error());
+    json::object body;
+    body["roundTripUs"] = std::chrono::duration_cast<std::chrono::microseconds>(**took).count();
+    co_return Response::json(200, body);
 }
 
 }  // namespace host::api

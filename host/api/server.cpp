@@ -41,8 +41,7 @@ Shared::Shared(asio::any_io_executor loop_executor, asio::thread_pool& worker_po
       router(all_routes()),
       connections(options.connections),
       waiting(options.waiting),
-      tasks(loop),
-      background(loop) {}
+      tasks(loop) {}
 
 struct Server::State : std::enable_shared_from_this<Server::State> {
     State(asio::any_io_executor loop, asio::thread_pool& workers, sandbox::Service& service,
@@ -136,11 +135,9 @@ asio::awaitable<void> Server::stop() {
     state->stopping = true;
     for (const auto& listener : state->listeners) listener->close();
     for (const auto& connection : state->open) connection->close();
-    state->shared->background.cancel_all();
     const auto deadline = std::chrono::steady_clock::now() + stop_limit;
     const bool answered = co_await state->shared->tasks.wait_all(deadline);
-    const bool done = co_await state->shared->background.wait_all(deadline);
-    if (!answered || !done) {
+    if (!answered) {
         spdlog::warn("requests were still being answered when the API stopped");
     }
 }

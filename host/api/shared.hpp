@@ -28,8 +28,7 @@ struct Shared {
     const Router router;
     Places connections;
     Places waiting;
-    Tasks tasks;       // listeners and connections
-    Tasks background;  // work that outlives the request it came with
+    Tasks tasks;  // listeners and connections
 };
 
 }  // namespace host::api

@@ -15,8 +15,6 @@ class Tasks {
   public:
     explicit Tasks(boost::asio::any_io_executor loop);
     void spawn(boost::asio::awaitable<void> task);
-    // Asks all of them to end where they wait.
-    void cancel_all();
     // False: some were still running at the instant.
     boost::asio::awaitable<bool> wait_all(Wake::TimePoint instant);
 

@@ -14,7 +14,7 @@ namespace {
     "input, hold_output, terminal_rows, terminal_columns, environment, working_directory, " \
     "status, end_reason, exit_code, reason, output_characters, error_characters, "          \
     "output_open, run_time_ms, peak_memory_bytes, created_at, started_at, ended_at"
-#define COMMAND_COLUMNS COMMAND_REQUEST_COLUMNS ", output_window, error_window"
+#define COMMAND_COLUMNS COMMAND_REQUEST_COLUMNS ", output_window, error_window, input_text"
 
 template <typename T>
 std::optional<T> narrowed(const std::optional<std::int64_t>& number) {
@@ -69,6 +69,7 @@ Result<model::CommandRecord> read_command(Statement& row) {
     TRY(model::CommandRecord record, read_without_outputs(row));
     record.output.window = row.text();
     record.error.window = row.text();
+    record.input_text = row.optional_text();
     return record;
 }
 
@@ -80,9 +81,10 @@ Result<void> Database::insert_command(const model::CommandRecord& record) {
             "INSERT INTO commands (id, run, sequence, startup, command, arguments, run_as_user,"
             " max_duration_ms, async, input, hold_output, terminal_rows, terminal_columns,"
             " environment, working_directory, status, end_reason, reason, output_window,"
-            " output_characters, error_window, error_characters, output_open, created_at)"
+            " output_characters, error_window, error_characters, output_open, created_at,"
+            " input_text)"
             " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,"
-            " ?18, '', 0, '', 0, 0, ?19)"));
+            " ?18, '', 0, '', 0, 0, ?19, ?20)"));
     insert.bind(record.id.str())
         .bind(record.run.str())
         .bind(record.sequence)
@@ -102,6 +104,11 @@ Result<void> Database::insert_command(const model::CommandRecord& record) {
         .bind(to_string(record.end_reason))
         .bind(record.reason)
         .bind(record.created_at);
+    if (record.input_text) {
+        insert.bind_blob(*record.input_text);
+    } else {
+        insert.bind_null();
+    }
     return insert.run();
 }
 
@@ -111,7 +118,8 @@ Result<void> Database::update_command(const model::CommandRecord& record) {
             "UPDATE commands SET status = ?2, end_reason = ?3, exit_code = ?4, reason = ?5,"
             " output_window = ?6, output_characters = ?7, error_window = ?8, error_characters = ?9,"
             " output_open = ?10, run_time_ms = ?11, peak_memory_bytes = ?12, started_at = ?13,"
-            " ended_at = ?14, stored_bytes = ?15 WHERE id = ?1"));
+            " ended_at = ?14, stored_bytes = ?15,"
+            " input_text = CASE WHEN ?14 IS NULL THEN input_text END WHERE id = ?1"));
     update.bind(record.id.str())
         .bind(to_string(record.status))
         .bind(to_string(record.end_reason))

@@ -85,6 +85,10 @@ CREATE TABLE api_keys (
     label TEXT NOT NULL, created_at INTEGER NOT NULL
 ) WITHOUT ROWID;
 )sql",
+    R"sql(
+-- The whole standard input of a command that was sent with one, until it has ended.
+ALTER TABLE commands ADD COLUMN input_text BLOB;
+)sql",
 };
 
 }  // namespace

@@ -85,6 +85,12 @@ std::optional<std::int64_t> Statement::optional_integer() {
     return sqlite3_column_int64(statement_, column);
 }
 
+std::optional<std::string> Statement::optional_text() {
+    if (sqlite3_column_type(statement_, column_) != SQLITE_NULL) return text();
+    ++column_;
+    return std::nullopt;
+}
+
 void Sqlite::Closer::operator()(sqlite3* database) const {
     sqlite3_close_v2(database);
 }

@@ -59,6 +59,7 @@ class Statement {
     std::string text();
     std::int64_t integer();
     std::optional<std::int64_t> optional_integer();
+    std::optional<std::string> optional_text();
 
   private:
     sqlite3* database_;

@@ -284,7 +284,9 @@ Result<Machine> LibvirtHypervisor::describe(const RunId& run, virDomain& domain)
     machine.cid = parse_cid(xml);
     auto processes = std::make_shared<const MachineProcesses>(
         find_processes(domain_name(run), static_cast<int>(virDomainGetID(&domain))));
-    for (const auto& process : processes->virtiofsd) machine.virtiofsd.push_back(process.pid);
+    for (const auto& process : processes->virtiofsd) {
+        machine.virtiofsd.emplace_back(process.pid, process.device);
+    }
     const std::lock_guard lock(mutex_);
     known_[run].processes = std::move(processes);
     return machine;

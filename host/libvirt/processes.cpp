@@ -1,5 +1,6 @@
 #include "host/libvirt/processes.hpp"
 
+#include <charconv>
 #include <fstream>
 #include <glob.h>
 #include <optional>
@@ -74,12 +75,15 @@ MachineProcesses find_processes(const std::string& domain_name, int id) {
     if (auto pid = read_pid(fmt::format("{}/{}.pid", state_folder, domain_name))) {
         if (auto held = hold(*pid, "qemu-system")) result.qemu.push_back(std::move(*held));
     }
-    const std::string pattern =
-        fmt::format("{}/{}-{}-fs*.pid", state_folder, id, domain_name.substr(0, short_name_length));
-    for (const auto& file : matching_files(pattern)) {
+    // Then comes the device's alias: "fs0", "fs1"... in the order of the domain's XML.
+    const std::string prefix =
+        fmt::format("{}/{}-{}-fs", state_folder, id, domain_name.substr(0, short_name_length));
+    for (const auto& file : matching_files(prefix + "*.pid")) {
         const auto pid = read_pid(file);
         if (!pid) continue;
         if (auto held = hold(*pid, "virtiofsd")) {
+            const std::string number = file.substr(prefix.size());
+            std::from_chars(number.data(), number.data() + number.size(), held->device);
             add_children(held->pid, result.helpers);
             result.virtiofsd.push_back(std::move(*held));
         }

@@ -15,6 +15,7 @@ struct HeldProcess {
     HeldProcess() = default;
     pid_t pid{};
     protocol::UniqueFd pidfd;
+    std::size_t device = 0;  // of a virtiofsd: the place of its file system in the domain's XML
 };
 
 struct MachineProcesses {

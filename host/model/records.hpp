@@ -80,6 +80,7 @@ struct CommandRecord {
     std::string run_as_user;
     std::optional<std::uint64_t> max_duration_ms;
     bool async = false, input = false, hold_output = false;
+    std::optional<std::string> input_text;  // the whole standard input; dropped when it has ended
     std::optional<std::uint16_t> terminal_rows, terminal_columns;
     std::vector<Variable> environment;
     std::string working_directory;

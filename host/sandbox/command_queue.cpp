@@ -1,6 +1,7 @@
 #include "host/sandbox/command_queue.hpp"
 
 #include "host/sandbox/command_result.hpp"
+#include "host/sandbox/refusals.hpp"
 #include "host/sandbox/spawn.hpp"
 #include "protocol/base/name.hpp"
 
@@ -18,6 +19,7 @@ namespace {
 // The database refuses (a full disk): the agent goes on holding the result, so trying again is
 // safe.
 constexpr auto store_retry = 1s;
+constexpr auto feed_retry = 1s;
 // The agent refuses new commands when it holds limits::commands_ended_open; stay well below.
 constexpr std::size_t held_limit = protocol::limits::commands_ended_open / 2;
 
@@ -161,6 +163,9 @@ asio::awaitable<void> CommandQueue::run(std::shared_ptr<CommandQueue>, Pointer c
         command->changed.wake_all();
     };
     const auto guest = guest_;
+    if (command->record.input_text) {
+        spawn(core_->parts.executor, "input", feed(shared_from_this(), command, guest));
+    }
     auto report = co_await guest->run(std::move(request), std::move(started));
     if (command->over() || core_->closing) co_return;
     auto ended = command->record;
@@ -184,6 +189,30 @@ asio::awaitable<void> CommandQueue::run(std::shared_ptr<CommandQueue>, Pointer c
     co_await commit(command, std::move(ended));
 }
 
+// Gives a command the text it was sent with, and end of file. Also after a restart: the agent skips
+// what it has had already.
+asio::awaitable<void> CommandQueue::feed(std::shared_ptr<CommandQueue>, Pointer command,
+                                         std::shared_ptr<Guest> guest) {
+    const TaskCount counted(*core_);
+    while (!command->begun && !command->over() && !stopped_ && !core_->closing) {
+        co_await command->changed.wait();
+    }
+    while (!command->over() && !stopped_ && !core_->closing) {
+        protocol::CommandInput request;
+        request.id = command->record.id.str();
+        const auto sink = guest->input(std::move(request));
+        std::string text = *command->record.input_text;
+        auto given = co_await sink->write(std::move(text));
+        if (given) given = co_await sink->close();
+        // It has ended, or reads no more: that is its own business. Only an agent that has to wait
+        // for the program before it takes more is asked again.
+        if (given || given.error().kind() != protocol::Kind::resource_exhausted) co_return;
+        Condition pause(core_->parts.executor);
+        co_await pause.wait_until(core_->clock, core_->clock.boottime_ms() +
+                                                    std::chrono::milliseconds(feed_retry).count());
+    }
+}
+
 asio::awaitable<void> CommandQueue::commit(Pointer command, model::CommandRecord ended) {
     for (;;) {
         if (command->over()) co_return;  // committed by somebody else while this one waited
@@ -195,6 +224,7 @@ asio::awaitable<void> CommandQueue::commit(Pointer command, model::CommandRecord
         co_await pause.wait_until(core_->clock, core_->clock.boottime_ms() + 1'000);
         if (core_->closing) co_return;
     }
+    ended.input_text.reset();  // it may be long, and held commands many
     command->record = std::move(ended);
     running_.erase(command->record.id);
     if (!command->record.async) --blocking_;
@@ -304,8 +334,7 @@ Async<void> CommandQueue::kill(Pointer command, int signal) {
         co_return Result<void>();
     }
     if (!guest_) {
-        co_return protocol::fail(protocol::Failure::with_code(
-            protocol::Kind::unavailable, "guest-unavailable", "the agent is not connected yet"));
+        co_return protocol::fail(guest_unavailable("the agent is not connected yet"));
     }
     if (signal == 9) {
         // Stored first: what tells this end from one that comes with the run's must survive a

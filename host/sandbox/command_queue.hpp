@@ -73,6 +73,7 @@ class CommandQueue : public std::enable_shared_from_this<CommandQueue> {
     Result<void> store_start(LiveCommand& command);
     Result<void> store_end(const model::CommandRecord& command);
     boost::asio::awaitable<void> run(Self self, Pointer command);
+    boost::asio::awaitable<void> feed(Self self, Pointer command, std::shared_ptr<Guest> guest);
     boost::asio::awaitable<void> commit(Pointer command, model::CommandRecord ended);
     void settle_held(const Pointer& command);
     void forget(const Pointer& command);

@@ -53,13 +53,22 @@ struct MachineSpec {
     uid_t uid{};             // QEMU runs as this, group libvirt-qemu
 };
 
+// The process that serves one of a machine's folders.
+struct FolderServer {
+    FolderServer() = default;
+    FolderServer(pid_t process, std::size_t index) : pid(process), folder(index) {}
+    bool operator==(const FolderServer&) const = default;
+    pid_t pid{};
+    std::size_t folder{};  // place in MachineSpec::folders
+};
+
 // A machine of this installation, as libvirt knows it.
 struct Machine {
     explicit Machine(RunId id) : run(std::move(id)) {}
     RunId run;
     bool active = false;
     std::optional<std::uint32_t> cid;
-    std::vector<pid_t> virtiofsd;  // the daemon watches these by pidfd
+    std::vector<FolderServer> virtiofsd;  // the daemon watches these by pidfd
 };
 
 enum class MachineEnd : std::uint8_t { shut_down, crashed, destroyed, failed };

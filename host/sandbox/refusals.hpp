@@ -23,6 +23,9 @@ inline protocol::Failure no_room(const std::string& why) {
 inline protocol::Failure run_ended(const std::string& why) {
     return protocol::Failure::with_code(protocol::Kind::conflict, "run-ended", why);
 }
+inline protocol::Failure guest_unavailable(const std::string& why) {
+    return protocol::Failure::with_code(protocol::Kind::unavailable, "guest-unavailable", why);
+}
 inline protocol::Failure idempotency_mismatch() {
     return protocol::Failure::with_code(protocol::Kind::conflict, "idempotency-mismatch",
                                         "this Idempotency-Key was used for another request");

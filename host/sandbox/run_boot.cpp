@@ -19,8 +19,6 @@ namespace {
 
 // When QEMU dies its virtiofsd die with it; what libvirt says of the machine is the better reason.
 constexpr std::chrono::milliseconds virtiofsd_grace{1'000};
-// What hangs on the dead one never comes back; this is for the other VFS.
-constexpr std::chrono::milliseconds settle_without_virtiofsd{1'500};
 
 std::string kernel_command_line(Transport transport) {
     // panic: a kernel that has panicked must end the machine, not sit there. no_timer_check: on a
@@ -65,7 +63,7 @@ asio::awaitable<void> RunSupervisor::bring_up(Self, MachineState machine) {
     if (!done) {
         // What a recipe's command has printed is its user's, not the log's. Nothing happens where
         // the step only failed because the run is ending.
-        if (done.error().code() == startup_failed_code) {
+        if (done.error().code() == startup_failed_code && !virtiofsd_died_) {
             request_end(model::RunEvent::failed, done.error().message());
         } else {
             fail(done.error().describe());
@@ -207,18 +205,22 @@ Async<std::vector<SharedFolder>> RunSupervisor::prepare_folders() {
 
 void RunSupervisor::take_machine(const Machine& machine) {
     has_machine_ = true;
-    for (const pid_t pid : machine.virtiofsd) {
-        virtiofsd_.push_back(core_->parts.watch_process(pid, [weak = weak_from_this()] {
-            if (const auto self = weak.lock()) self->on_virtiofsd_died();
-        }));
+    for (const FolderServer& server : machine.virtiofsd) {
+        auto died = [weak = weak_from_this(), folder = server.folder] {
+            if (const auto self = weak.lock()) self->on_virtiofsd_died(folder);
+        };
+        virtiofsd_.push_back(core_->parts.watch_process(server.pid, std::move(died)));
     }
 }
 
-void RunSupervisor::on_virtiofsd_died() {
-    settle_limit_ = settle_without_virtiofsd;
-    if (!ending() && !grace_) {
-        fail_after(virtiofsd_grace, "the file system server (virtiofsd) of a mounted VFS died");
-    }
+void RunSupervisor::on_virtiofsd_died(std::size_t folder) {
+    virtiofsd_died_ = true;
+    if (ending() || !waiting_cause_.empty()) return;
+    const auto& mounts = record_.definition.vfs;
+    const std::string where =
+        folder < mounts.size() ? "mounted at /mnt/" + mounts[folder].mount_name : "it has mounted";
+    look_at_console_ = true;
+    fail_after(virtiofsd_grace, "the file system server (virtiofsd) of the VFS " + where + " died");
 }
 
 asio::awaitable<void> RunSupervisor::correct_clock(Self) {
@@ -251,6 +253,7 @@ GuestCallbacks RunSupervisor::callbacks() {
         const auto self = weak.lock();
         if (!self) return;
         self->guest_usable_ = false;
+        self->look_at_console_ = true;
         self->fail("the agent in the guest was lost: " + protocol::escape_foreign(why.message()));
     };
     callbacks.power = [weak = weak_from_this()](const protocol::PowerNotice& notice) {
@@ -275,7 +278,8 @@ GuestCallbacks RunSupervisor::callbacks() {
 
 void RunSupervisor::on_power(const protocol::PowerNotice& notice) {
     if (notice.action == "deadline") return on_deadline();
-    fail("the machine was ended from inside (" + protocol::escape_foreign(notice.action, 40) + ")");
+    fail_surely("the machine was ended from inside (" +
+                protocol::escape_foreign(notice.action, 40) + ")");
 }
 
 }  // namespace host::sandbox

@@ -116,8 +116,10 @@ asio::awaitable<void> RunSupervisor::abort_commands() {
 }
 
 asio::awaitable<void> RunSupervisor::settle() {
-    if (!can_ask()) co_return;
-    auto settled = co_await guest_->settle(settle_limit_);
+    // What hangs on a dead virtiofsd cannot be stopped or unmounted, and would use up the time of
+    // the end. The other VFS have what was written: guests cache no writes to them.
+    if (!can_ask() || virtiofsd_died_) co_return;
+    auto settled = co_await guest_->settle(model::defaults::settle_limit);
     if (!settled && !core_->closing) {
         spdlog::warn("the machine did not settle run={} error={}", record_.id.str(),
                      protocol::escape_foreign(settled.error().describe()));

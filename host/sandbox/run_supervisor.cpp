@@ -97,6 +97,10 @@ void RunSupervisor::request_end(RunEvent event, std::string details) {
 }
 
 void RunSupervisor::fail(std::string details) {
+    if (waiting_cause_.empty()) fail_surely(std::move(details));
+}
+
+void RunSupervisor::fail_surely(std::string details) {
     if (ending() || core_->closing) return;
     spdlog::warn("run failed run={} reason={}", record_.id.str(),
                  protocol::escape_foreign(details, 1'000));
@@ -134,8 +138,9 @@ Deadline RunSupervisor::steady_deadline(std::int64_t limit_ms) const {
 }
 
 void RunSupervisor::fail_after(std::chrono::milliseconds delay, std::string details) {
-    grace_ = core_->clock.alarm_in(delay, [weak = weak_from_this(), details = std::move(details)] {
-        if (const auto self = weak.lock()) self->fail(details);
+    waiting_cause_ = std::move(details);
+    grace_ = core_->clock.alarm_in(delay, [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->fail_surely(self->waiting_cause_);
     });
 }
 
@@ -155,7 +160,8 @@ void RunSupervisor::on_machine_event(const MachineEvent& event) {
 void RunSupervisor::on_machine_missing() {
     has_machine_ = false;
     guest_usable_ = false;
-    if (!grace_) fail("the machine is gone");
+    look_at_console_ = true;
+    fail("the machine is gone");
 }
 
 void RunSupervisor::on_machine_resumed() {

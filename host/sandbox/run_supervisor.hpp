@@ -56,8 +56,11 @@ class RunSupervisor : public std::enable_shared_from_this<RunSupervisor> {
 
     // ---- run_supervisor.cpp ----
     void request_end(model::RunEvent event, std::string details);
-    // Logs the details too: not for what a recipe's command has printed.
+    // Logs the details too: not for what a recipe's command has printed. Changes nothing while a
+    // cause waits for a better one: what fails then comes of it.
     void fail(std::string details);
+    // Whatever else has been heard.
+    void fail_surely(std::string details);
     // For causes that a better reason may follow.
     void fail_after(std::chrono::milliseconds delay, std::string details);
     Result<void> store(std::string_view event);
@@ -79,7 +82,7 @@ class RunSupervisor : public std::enable_shared_from_this<RunSupervisor> {
     Async<void> connect(Deadline deadline);
     GuestCallbacks callbacks();
     void on_power(const protocol::PowerNotice& notice);
-    void on_virtiofsd_died();
+    void on_virtiofsd_died(std::size_t folder);
     boost::asio::awaitable<void> correct_clock(Self self);
 
     // ---- run_steps.cpp ----
@@ -130,7 +133,8 @@ class RunSupervisor : public std::enable_shared_from_this<RunSupervisor> {
     bool connected_ = false;    // connect() has succeeded
     bool guest_usable_ = true;  // false: nobody answers any more, do not wait for it
     bool has_machine_ = false;
-    std::chrono::milliseconds settle_limit_ = model::defaults::settle_limit;
+    bool virtiofsd_died_ = false;
+    std::string waiting_cause_;  // what fail_after() was given; "": nothing
     bool bringing_up_ = false;
     bool recovering_ = false;       // what libvirt knows is not known yet
     bool ended_ = false;            // end() was started

@@ -71,6 +71,7 @@ struct CommandRequest {
     std::string run_as_user;
     std::optional<std::uint64_t> max_duration_ms;
     bool async = false, input = false, hold_output = false;
+    std::optional<std::string> input_text;  // all of the input, end of file after it; implies input
     std::optional<protocol::TerminalSize> terminal;
     std::vector<model::Variable> environment;
     std::string working_directory;
@@ -121,6 +122,8 @@ class Service {
     // Returns when the run has its terminal status (at most a few seconds). Stopping twice is success.
     virtual Async<model::RunRecord> terminate(Principal, protocol::RunId id) = 0;
     virtual Async<std::string> console_log(Principal, protocol::RunId id) = 0;
+    // How long a question to the agent and its answer take.
+    virtual Async<std::chrono::nanoseconds> ping(Principal, protocol::RunId id) = 0;
 
     // ---- commands ----
     virtual Result<model::CommandRecord> exec(const Principal&, const protocol::RunId& run, CommandRequest request, std::string idempotency_key) = 0;

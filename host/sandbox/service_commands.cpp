@@ -55,6 +55,7 @@ std::string fingerprint(const CommandRequest& request) {
     all.emplace_back(request.max_duration_ms.value_or(0));
     all.emplace_back(request.async);
     all.emplace_back(request.input);
+    if (request.input_text) all.emplace_back(boost::json::array{*request.input_text});
     all.emplace_back(request.hold_output);
     all.emplace_back(request.terminal.has_value());
     for (const model::Variable& variable : request.environment) {
@@ -72,7 +73,8 @@ model::CommandRecord record_of(CommandRequest request, const RunId& run, protoco
     record.run_as_user = std::move(request.run_as_user);
     record.max_duration_ms = request.max_duration_ms;
     record.async = request.async;
-    record.input = request.input || request.terminal.has_value();
+    record.input = request.input || request.input_text.has_value() || request.terminal.has_value();
+    record.input_text = std::move(request.input_text);
     record.hold_output = request.hold_output;
     if (request.terminal) {
         record.terminal_rows = request.terminal->rows;

@@ -60,6 +60,7 @@ class ServiceImpl final : public Service, public std::enable_shared_from_this<Se
                                      std::chrono::milliseconds limit) override;
     Async<model::RunRecord> terminate(Principal, protocol::RunId id) override;
     Async<std::string> console_log(Principal, protocol::RunId id) override;
+    Async<std::chrono::nanoseconds> ping(Principal, protocol::RunId id) override;
 
     Result<model::CommandRecord> exec(const Principal&, const protocol::RunId& run,
                                       CommandRequest request, std::string idempotency_key) override;

@@ -267,4 +267,15 @@ Async<std::string> ServiceImpl::console_log(Principal principal, RunId id) {
     co_return co_await on_workers(*core_->parts.workers, std::move(read));
 }
 
+Async<std::chrono::nanoseconds> ServiceImpl::ping(Principal principal, RunId id) {
+    const auto self = shared_from_this();
+    CO_TRY(const auto run, live_run(principal, id));
+    const auto guest = run->guest();
+    if (!guest) co_return protocol::fail(guest_unavailable("the agent is not connected yet"));
+    auto took = co_await guest->ping();
+    // Nobody was there to answer any more.
+    if (!took && run->ending()) co_return protocol::fail(run_ended("the capsule has ended"));
+    co_return took;
+}
+
 }  // namespace host::sandbox

@@ -21,7 +21,7 @@ Failure os_failure(std::string what, int error_number) {
             return Failure::with_code(Kind::conflict, "is-a-link",
                                       std::move(what) + ": links are not followed");
         case EEXIST:
-            return Failure::with_code(Kind::conflict, "exists",
+            return Failure::with_code(Kind::conflict, "already-exists",
                                       std::move(what) + ": exists already");
         case ENOTEMPTY:
             return Failure::with_code(Kind::conflict, "not-empty",
@@ -30,7 +30,8 @@ Failure os_failure(std::string what, int error_number) {
             return Failure(Kind::invalid_argument, std::move(what) + ": the name is too long");
         case ENOSPC:
         case EDQUOT:
-            return Failure(Kind::resource_exhausted, std::move(what) + ": the host's disk is full");
+            return Failure::with_code(Kind::resource_exhausted, "disk-full",
+                                      std::move(what) + ": the host's disk is full");
         default:
             return Failure::from_errno(std::move(what), error_number);
     }

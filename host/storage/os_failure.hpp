@@ -7,9 +7,9 @@
 
 namespace host::storage {
 
-// Link and special-file refusals get the codes "is-a-link", "is-a-folder", "not-a-folder",
-// "exists", "not-empty"; no room is resource_exhausted; the rest is io. `what` names the call and
-// its object.
+// Link and special-file refusals get the API's codes "is-a-link", "is-a-folder", "not-a-folder",
+// "already-exists", "not-empty"; no room is resource_exhausted "disk-full"; the rest is io. `what`
+// names the call and its object.
 protocol::Failure os_failure(std::string what, int error_number);
 
 }  // namespace host::storage

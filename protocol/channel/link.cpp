@@ -1,5 +1,7 @@
 #include "protocol/channel/link.hpp"
 
+#include "protocol/channel/port_presence.hpp"
+
 #include <cerrno>
 #include <cstdlib>
 #include <sys/random.h>
@@ -18,7 +20,6 @@ using boost::system::error_code;
 constexpr std::size_t read_bytes = 128u << 10;
 // Written in one go before reading gets its turn.
 constexpr std::size_t write_burst_bytes = 1u << 20;
-constexpr auto tick_interval = std::chrono::seconds(1);
 // A port without a peer is always readable and reads 0, so only a timer can wait for its return.
 constexpr auto poll_interval = std::chrono::milliseconds(50);
 
@@ -133,12 +134,15 @@ class Link::Impl {
     void read_some(const std::shared_ptr<Link>& self) {
         const ssize_t count = ::read(descriptor_.native_handle(), buffer_.data(), buffer_.size());
         if (count < 0) {
+            if (errno == EAGAIN) presence_.read_nothing();
             if (errno == EAGAIN || errno == EINTR) return wait_readable(self);
             return close_with(self, Failure::from_errno("read from the host link", errno));
         }
-        if (count == 0) return end_of_file(self);
+        const auto now = std::chrono::steady_clock::now();
+        if (count == 0) return end_of_file(self, now);
+        presence_.read_bytes(now);
         const std::string_view bytes(buffer_.data(), static_cast<std::size_t>(count));
-        auto fed = session_.feed(bytes, std::chrono::steady_clock::now());
+        auto fed = session_.feed(bytes, now);
         deliver(self);
         if (closed_) return;
         if (!fed) return fail_with(self, std::move(fed).error());
@@ -146,14 +150,16 @@ class Link::Impl {
         if (!closed_) wait_readable(self);
     }
 
-    void end_of_file(const std::shared_ptr<Link>& self) {
+    void end_of_file(const std::shared_ptr<Link>& self, TimePoint now) {
         if (end_of_file_ == EndOfFile::closes) {
             return close_with(self, Failure(Kind::unavailable, "the peer closed the host link"));
         }
-        session_.interrupted();
+        if (presence_.read_zero(now)) session_.interrupted();
         poll_timer_.expires_after(poll_interval);
         poll_timer_.async_wait([self, this](error_code error) {
-            if (!error && !closed_) read_some(self);
+            if (error || closed_) return;
+            read_some(self);
+            write_some(self);
         });
     }
 
@@ -170,7 +176,7 @@ class Link::Impl {
                     : ::write(descriptor_.native_handle(), bytes.data(), bytes.size());
             if (count < 0) {
                 if (errno == EINTR) continue;
-                if (errno == EAGAIN) return wait_writable(self);
+                if (errno == EAGAIN) return cannot_write_now(self);
                 return write_failed(self, errno);
             }
             session_.written(static_cast<std::size_t>(count));
@@ -185,6 +191,12 @@ class Link::Impl {
             return;
         }
         close_with(self, Failure::from_errno("write to the host link", error_number));
+    }
+
+    // A port without a host would be reported as writable without end; the poll timer tries again.
+    void cannot_write_now(const std::shared_ptr<Link>& self) {
+        if (end_of_file_ == EndOfFile::polls && presence_.away()) return;
+        wait_writable(self);
     }
 
     void wait_writable(const std::shared_ptr<Link>& self) {
@@ -223,7 +235,7 @@ class Link::Impl {
     }
 
     void arm_tick(const std::shared_ptr<Link>& self) {
-        tick_timer_.expires_after(tick_interval);
+        tick_timer_.expires_after(limits::tick);
         tick_timer_.async_wait([self, this](error_code error) {
             if (error || closed_) return;
             if (auto ticked = session_.tick(std::chrono::steady_clock::now()); !ticked) {
@@ -239,6 +251,7 @@ class Link::Impl {
     boost::asio::steady_timer poll_timer_;
     const bool is_socket_;
     const EndOfFile end_of_file_;
+    PortPresence presence_;  // for EndOfFile::polls
     Session session_;
     LinkObserver* observer_;
     std::vector<char> buffer_;

@@ -42,9 +42,9 @@ Session::Session(Role role, std::string hello, Nonce nonce, TimePoint now)
     : role_(role),
       hello_(std::move(hello)),
       seeker_(role == Role::host ? std::optional(nonce) : std::nullopt),
-      started_(now),
       last_heard_(now),
-      last_ping_(now) {
+      last_ping_(now),
+      last_tick_(now) {
     assert(hello_.size() <= limits::control_payload_bytes);
     if (role == Role::host) {
         queue_.begin_with(encode_preamble(nonce));
@@ -70,14 +70,20 @@ std::optional<SessionEvent> Session::next_event() {
 
 Result<void> Session::tick(TimePoint now) {
     if (failure_) return fail(*failure_);
+    const auto since = [now](TimePoint earlier) {
+        return std::min<TimePoint::duration>(now - earlier, limits::longest_tick);
+    };
+    unanswered_ += since(last_tick_);
+    silent_ = last_heard_ < last_tick_ ? silent_ + since(last_tick_) : since(last_heard_);
+    last_tick_ = now;
     if (!ready_) {
         // A guest may wait for its host for ever.
-        if (role_ == Role::host && now - started_ >= limits::handshake) {
+        if (role_ == Role::host && unanswered_ >= limits::handshake) {
             return fail_with(Failure(Kind::timed_out, "the guest has not answered the handshake"));
         }
         return {};
     }
-    if (now - last_heard_ >= limits::silence) {
+    if (silent_ >= limits::silence) {
         return fail_with(Failure(Kind::timed_out, "the peer has been silent for too long"));
     }
     if (now - std::max(last_heard_, last_ping_) >= limits::ping_idle) {

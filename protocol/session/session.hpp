@@ -4,7 +4,7 @@
 // must survive a connection (commands, their results and offsets) lives above it.
 //
 // Use: feed() what was read; drain next_event(); write output() and report it with written() (which
-// can cause events, too); call tick() at least once a second. After any Failure write what output()
+// can cause events, too); call tick() every limits::tick. After any Failure write what output()
 // still holds if possible and close the transport. Calls for a stream that is gone are ignored.
 //
 // Threading: none; one owner.
@@ -100,7 +100,8 @@ class Session {
 
     // ---- time ----
     // Queues a ping after limits::ping_idle of silence; fails with timed_out after limits::silence,
-    // or when the peer's hello is overdue (host role: limits::handshake).
+    // or when the peer's hello is overdue (host role: limits::handshake). A caller that comes late
+    // does not fail the peer: limits::longest_tick.
     Result<void> tick(TimePoint now);
 
     // ---- streams ----
@@ -185,7 +186,9 @@ class Session {
     std::deque<SessionEvent> events_;
     std::deque<std::pair<StreamId, Channel>> waiters_;
 
-    TimePoint started_, last_heard_, last_ping_;
+    TimePoint last_heard_, last_ping_, last_tick_;
+    // What the peer can be blamed for: without hello, and without a byte.
+    TimePoint::duration unanswered_{}, silent_{};
     std::uint64_t pings_ = 0;
 };
 

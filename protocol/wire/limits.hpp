@@ -56,10 +56,14 @@ inline constexpr std::size_t secret_bytes = 64u << 10;
 
 // ---- time -------------------------------------------------------------------------------------
 using namespace std::chrono_literals;
-inline constexpr auto handshake = 5s;        // preamble to hello, host side
-inline constexpr auto call_answer = 30s;     // a control call that is not a command
-inline constexpr auto ping_idle = 5s;        // silence before a ping
-inline constexpr auto silence = 15s;         // silence that closes the connection
+inline constexpr auto handshake = 5s;     // preamble to hello, host side
+inline constexpr auto call_answer = 30s;  // a control call that is not a command
+inline constexpr auto ping_idle = 5s;     // silence before a ping
+inline constexpr auto silence = 15s;      // silence that closes the connection
+inline constexpr auto tick = 1s;          // how often a session is told the time
+// The most that counts as the peer's silence between two ticks: when a busy loop comes late, what
+// the peer has sent meanwhile is still waiting to be read.
+inline constexpr auto longest_tick = 2 * tick;
 inline constexpr auto connect_retry = 50ms;  // first retry; doubles up to the next line
 inline constexpr auto connect_retry_max = 2s;
 inline constexpr auto drain = 200ms;  // wait for end-of-file after a command's own exit

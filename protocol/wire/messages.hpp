@@ -62,9 +62,10 @@ BOOST_DESCRIBE_STRUCT(TerminalSize, (), (rows, columns))
 struct CommandStart {
     CommandStart() = default;
     std::string id;
-    // Shell text for the user's login shell: run as  SHELL -l -c TEXT -SHELLNAME ARG...  with
-    // ` "$@"` appended to the text's last line when there are arguments (the *host* prepares
-    // nothing; the agent does it, see guest-agent/process/shell_command.hpp).
+    // Shell text for the user's login shell: run as  SHELL -c TEXT -SHELLNAME ARG...  with the
+    // environment of a login, but without reading profile files. ` "$@"` is appended to the text's
+    // last line when there are arguments (the *host* prepares nothing; the agent does it, see
+    // protocol/text/shell_text.hpp).
     std::optional<std::string> shell;
     // Exact program (looked up in PATH) for the host's own steps: users, packages.
     std::optional<std::string> program;

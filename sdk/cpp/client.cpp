@@ -264,6 +264,17 @@ Result<Run> Client::terminate(const std::string& id) {
     return read_run(answer);
 }
 
+Result<std::chrono::microseconds> Client::ping(const std::string& id) {
+    TRY(const json::value answer, get(run_target(id) + "/ping"));
+    const json::object* object = answer.if_object();
+    const json::value* took = object != nullptr ? object->if_contains("roundTripUs") : nullptr;
+    const std::int64_t* number = took != nullptr ? took->if_int64() : nullptr;
+    if (number == nullptr) {
+        return fail(Kind::protocol_violation, "the daemon's answer has no roundTripUs");
+    }
+    return std::chrono::microseconds(*number);
+}
+
 Result<void> Client::console(const std::string& id, const BodyWriter& write) {
     Request request;
     request.method = "GET";

@@ -91,6 +91,8 @@ class Client {
     Result<Run> wait_run(const std::string& id, Until until);
     Result<Run> terminate(const std::string& id);
     Result<void> console(const std::string& id, const BodyWriter& write);
+    // How long the daemon waited for the answer of the run's agent.
+    Result<std::chrono::microseconds> ping(const std::string& id);
 
     Result<Command> exec(const std::string& run, const ExecRequest& request);
     Result<Page<Command>> commands(const std::string& run, const std::string& after);

@@ -273,6 +273,15 @@ const std::vector<CommandSpec>& table() {
          .details = "",
          .run = show_console,
          .has_json = false},
+        {.noun = "runs",
+         .verb = "ping",
+         .positionals = {{"RUN"}},
+         .rest = "",
+         .options = {{'c', "count", "N", "measure N times (default 1)"}},
+         .summary = "measure a round trip from the daemon to the run's machine",
+         .details = "In microseconds, without the way from mt to the daemon; with --count also "
+                    "their median.",
+         .run = ping_run},
 
         {.noun = "exec",
          .verb = "",

@@ -40,6 +40,7 @@ Result<int> list_runs(Context& context);
 Result<int> show_run(Context& context);
 Result<int> stop_run(Context& context);
 Result<int> show_console(Context& context);
+Result<int> ping_run(Context& context);
 
 Result<int> run_exec(Context& context);
 Result<int> list_commands(Context& context);

@@ -16,7 +16,7 @@ constexpr std::size_t page_width = 92;
 
 constexpr std::string_view environment_text =
     "  MAITENTO_URL        where the daemon listens: unix:///path or http://host:port\n"
-    "                      (default unix:///run/capsuled/api.sock)\n"
+    "                      (default unix:///run/capsuled/api.sock; set inside capsules)\n"
     "  MAITENTO_API_KEY    bearer key, for a daemon reached over TCP\n"
     "  MAITENTO_NAMESPACE  the namespace to work in (default: default)\n";
 

@@ -5,6 +5,7 @@
 #include "sdk/mt/context.hpp"
 #include "sdk/mt/handlers.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <unistd.h>
@@ -96,14 +97,17 @@ void print_command(Context& context, const sdk::Command& command) {
     print_output(context, "error output", command.output_error, command.output_error_full_length);
 }
 
-Result<std::size_t> read_limit(const std::string& text) {
-    if (text.empty()) return default_page;
-    std::size_t limit = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
-    if (error != std::errc{} || end != text.data() + text.size() || limit == 0) {
-        return fail(Kind::invalid_argument, "--limit needs a number above zero");
+Result<std::size_t> read_number(const Arguments& arguments, std::string_view option,
+                                std::size_t otherwise) {
+    const std::string text = arguments.value(option);
+    if (text.empty()) return otherwise;
+    std::size_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size() || number == 0) {
+        return fail(Kind::invalid_argument,
+                    "--" + std::string(option) + " needs a number above zero");
     }
-    return limit;
+    return number;
 }
 
 }  // namespace
@@ -112,7 +116,7 @@ Result<std::size_t> read_limit(const std::string& text) {
 
 Result<int> list_runs(Context& context) {
     const Arguments& arguments = context.arguments();
-    TRY(const std::size_t limit, read_limit(arguments.value("limit")));
+    TRY(const std::size_t limit, read_number(arguments, "limit", default_page));
     sdk::RunFilter filter;
     if (!arguments.has("all")) filter.space = context.space();
     filter.status = arguments.value("status");
@@ -134,7 +138,8 @@ Result<int> list_runs(Context& context) {
     Table table({"ID", "CAPSULE", "STATUS", "CREATED", "ENDED"});
     for (const sdk::Run& run : runs) {
         table.add({run.id, arguments.has("all") ? run.space + "." + run.capsule : run.capsule,
-                   run.status, run.created_at, run.ended_at});
+                   run.phase == "ending" ? run.status + " (ending)" : run.status, run.created_at,
+                   run.ended_at});
     }
     context.print_table(table);
     return exit_success;
@@ -162,6 +167,27 @@ Result<int> show_console(Context& context) {
                                           context.print_foreign(bytes);
                                           return {};
                                       }));
+    return exit_success;
+}
+
+Result<int> ping_run(Context& context) {
+    const Arguments& arguments = context.arguments();
+    TRY(const std::size_t count, read_number(arguments, "count", 1));
+    std::vector<std::int64_t> times;
+    while (times.size() < count) {
+        TRY(const auto took, context.client().ping(arguments.positional(0)));
+        times.push_back(took.count());
+        if (!context.json()) context.print(std::to_string(took.count()) + " us\n");
+    }
+    if (context.json()) {
+        boost::json::object document;
+        document["roundTripUs"] = boost::json::array(times.begin(), times.end());
+        context.print_json(document);
+    } else if (count > 1) {
+        std::sort(times.begin(), times.end());
+        context.print("median " + std::to_string(times[count / 2]) + " us, " +
+                      std::to_string(times.front()) + " to " + std::to_string(times.back()) + "\n");
+    }
     return exit_success;
 }
 

@@ -136,6 +136,7 @@ AgentFixture::AgentFixture() {
     std::ofstream(folder_ + "/etc/passwd")
         << "tester:x:" << id << "::" << folder_ << "/home:/bin/bash\n"
         << "homeless:x:" << id << "::" << folder_ << "/nowhere:/bin/bash\n"
+        << "default:x:1000:1000::" << folder_ << "/home:/bin/bash\n"
         << "builder:x:12345:12345::" << folder_ << "/home:/bin/bash\n";
     make_groups();
     context_ =

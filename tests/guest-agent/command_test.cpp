@@ -267,6 +267,37 @@ TEST_F(Command, HasTheMachinesEnvironment) {
     EXPECT_EQ(machine_.hostname, "test");
 }
 
+TEST_F(Command, IsToldWhereTheApiIsIfItsUserMayUseIt) {
+    if (::getuid() != 0) GTEST_SKIP() << "only root can become another user";
+    protocol::MachineConfigure configure;
+    configure.hostname = "test";
+    configure.run_id = protocol::RunId::random().str();
+    configure.namespace_name = "sales";
+    ASSERT_TRUE(call(operation::machine_configure, configure));
+    const auto request_as = [](const std::string& user) {
+        auto request = shell("echo \"${MAITENTO_URL-none} $MAITENTO_NAMESPACE\"");
+        request.user = user;
+        return request;
+    };
+    const std::string known = "unix://" + folder_ + "/run/api.sock sales\n";
+    EXPECT_EQ(run(request_as("tester")).output.window, known);  // root
+    EXPECT_EQ(run(request_as("default")).output.window, known);
+    EXPECT_EQ(run(request_as("builder")).output.window, "none sales\n");
+
+    // A recipe may point its commands elsewhere.
+    auto elsewhere = request_as("default");
+    protocol::EnvironmentEntry url;
+    url.name = "MAITENTO_URL";
+    url.value = "http://10.0.0.1:80";
+    elsewhere.environment = {url};
+    EXPECT_EQ(run(elsewhere).output.window, "http://10.0.0.1:80 sales\n");
+
+    // Without a run there is no API.
+    configure.run_id.clear();
+    ASSERT_TRUE(call(operation::machine_configure, configure));
+    EXPECT_EQ(run(request_as("default")).output.window, "none sales\n");
+}
+
 TEST_F(Command, ManyAtOnceAreAllRight) {
     std::vector<protocol::StreamId> streams;
     for (int i = 0; i < 40; ++i) {

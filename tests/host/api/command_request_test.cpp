@@ -20,7 +20,7 @@ TEST(CommandRequest, ReadsAllMembers) {
         "maxDuration": "00:01:00", "async": true, "environment": {"A": "1", "B": ""}, "workingDirectory": "/tmp",
         "stdin": "pipe", "holdOutput": true, "terminal": {"rows": 10, "columns": 20}})");
     ASSERT_TRUE(parsed) << parsed.error().describe();
-    const auto& request = parsed->request;
+    const auto& request = *parsed;
     EXPECT_EQ(request.command, "cat -");
     EXPECT_THAT(request.arguments, ElementsAre("a b", "", "$x"));
     EXPECT_EQ(request.run_as_user, "sandbox");
@@ -32,23 +32,23 @@ TEST(CommandRequest, ReadsAllMembers) {
     EXPECT_TRUE(request.input);
     EXPECT_TRUE(request.hold_output);
     EXPECT_EQ(request.terminal->rows, 10u);
-    EXPECT_FALSE(parsed->input_text);
+    EXPECT_FALSE(request.input_text);
 }
 
 TEST(CommandRequest, OnlyTheCommandIsNeeded) {
     const auto parsed = parse_command(R"({"command": "true"})");
     ASSERT_TRUE(parsed);
-    EXPECT_FALSE(parsed->request.async);
-    EXPECT_FALSE(parsed->request.input);
-    EXPECT_FALSE(parsed->request.max_duration_ms);
+    EXPECT_FALSE(parsed->async);
+    EXPECT_FALSE(parsed->input);
+    EXPECT_FALSE(parsed->max_duration_ms);
     EXPECT_FALSE(parse_command("{}"));
 }
 
 TEST(CommandRequest, ReadsStandardInput) {
-    EXPECT_FALSE(parse_command(R"({"command": "cat", "stdin": "none"})")->request.input);
+    EXPECT_FALSE(parse_command(R"({"command": "cat", "stdin": "none"})")->input);
     const auto text = parse_command(R"({"command": "cat", "stdin": {"text": "a\u0000b"}})");
     ASSERT_TRUE(text);
-    EXPECT_TRUE(text->request.input);
+    EXPECT_TRUE(text->input);
     EXPECT_EQ(*text->input_text, std::string("a\0b", 3));
     for (const char* odd :
          {R"("inherit")", "1", "{}", R"({"text": 1})", R"({"text": "a", "x": 1})", "[]", "true"}) {
@@ -59,8 +59,7 @@ TEST(CommandRequest, ReadsStandardInput) {
 }
 
 TEST(CommandRequest, RefusesOddDurations) {
-    EXPECT_EQ(parse_command(R"({"command": "x", "maxDuration": 1500})")->request.max_duration_ms,
-              1500u);
+    EXPECT_EQ(parse_command(R"({"command": "x", "maxDuration": 1500})")->max_duration_ms, 1500u);
     for (const char* odd : {"0", "-1", "1.5", R"("5m")", R"("00:00:00")", "86400001", "true", "1e3",
                             "99999999999999999999", "{}"}) {
         EXPECT_THAT(refusal(R"({"command": "x", "maxDuration": )" + std::string(odd) + "}"),

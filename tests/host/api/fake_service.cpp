@@ -310,6 +310,16 @@ Async<std::string> FakeService::console_log(Principal, protocol::RunId id) {
     co_return std::string("Linux version 6.12\n\xFF\n");
 }
 
+Async<std::chrono::nanoseconds> FakeService::ping(Principal, protocol::RunId id) {
+    CO_TRY_VOID(allowed());
+    const auto* record = find_run(id);
+    if (!record) co_return fail(missing("run"));
+    if (model::is_terminal(record->status)) {
+        co_return fail(Failure::with_code(Kind::conflict, "run-ended", "the capsule has ended"));
+    }
+    co_return std::chrono::microseconds(147);
+}
+
 Result<model::CommandRecord> FakeService::exec(const Principal&, const protocol::RunId& run,
                                                sandbox::CommandRequest request, std::string key) {
     TRY_VOID(allowed());

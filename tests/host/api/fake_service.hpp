@@ -109,6 +109,7 @@ class FakeService final : public sandbox::Service {
                                      std::chrono::milliseconds limit) override;
     Async<model::RunRecord> terminate(Principal, protocol::RunId id) override;
     Async<std::string> console_log(Principal, protocol::RunId id) override;
+    Async<std::chrono::nanoseconds> ping(Principal, protocol::RunId id) override;
     Result<model::CommandRecord> exec(const Principal&, const protocol::RunId& run,
                                       sandbox::CommandRequest request, std::string key) override;
     Result<sandbox::PageOf<model::CommandRecord>> commands(const Principal&,

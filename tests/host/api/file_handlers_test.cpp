@@ -4,15 +4,19 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
 
 namespace host::api::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char files[] = "/v1/namespaces/default/vfs/data/files";
 
@@ -117,6 +121,26 @@ TEST_F(FileHandlers, AnswersRanges) {
     EXPECT_EQ(client.request("GET", std::string(files) + "/r").body, "0123456789");
 }
 
+// An operator is not to be told of every client that has seen enough.
+TEST_F(FileHandlers, AClientThatLeavesIsNoWarning) {
+    std::ostringstream log;
+    const auto sink = std::make_shared<spdlog::sinks::ostream_sink_mt>(log, true);
+    auto logger = std::make_shared<spdlog::logger>("test", sink);
+    logger->set_level(spdlog::level::debug);
+    logger->set_pattern("%l %v");
+    const auto usual = spdlog::default_logger();
+    spdlog::set_default_logger(logger);
+    EXPECT_EQ(put("/large", std::string(20'000'000, 'x')).status, 201);
+    auto client = host.connect();
+    client.send("GET " + std::string(files) + "/large HTTP/1.1\r\n\r\n");
+    EXPECT_EQ(client.read_head().status, 200);
+    client.close();
+    EXPECT_TRUE(host.eventually([&] { return host.server().connections() == 0; }));
+    spdlog::set_default_logger(usual);
+    EXPECT_THAT(log.str(), HasSubstr("debug request failed operation=getFile"));
+    EXPECT_THAT(log.str(), Not(HasSubstr("warning")));
+}
+
 TEST_F(FileHandlers, MakesMovesAndRemoves) {
     const auto post = [&](const std::string& path, const std::string& body) {
         return host.request("POST", files + path, body);
@@ -131,6 +155,10 @@ TEST_F(FileHandlers, MakesMovesAndRemoves) {
     EXPECT_EQ(get("/d").code(), "not-found");
     EXPECT_EQ(post("/g", R"({"operation": "move", "to": "/../x"})").status, 400);
     EXPECT_EQ(post("/g", R"({"operation": "move"})").code(), "invalid-request");
+    EXPECT_EQ(put("/taken", "x").status, 201);
+    const auto refused = post("/g", R"({"operation": "move", "to": "/taken"})");
+    EXPECT_EQ(refused.status, 409);
+    EXPECT_EQ(refused.code(), "already-exists");
     EXPECT_EQ(post("/g", R"({"operation": "copy", "to": "/x"})").code(), "invalid-request");
     EXPECT_EQ(post("/g", R"({"operation": "makeFolder", "to": "/x"})").code(), "invalid-request");
 }

@@ -153,9 +153,11 @@ TEST(Routes, Runs) {
     const std::string run = "/v1/runs/" + text_of(started, "id");
     EXPECT_EQ(host.request("GET", run).status, 200);
     EXPECT_EQ(host.request("GET", run + "/console").body, "Linux version 6.12\n\xEF\xBF\xBD\n");
+    EXPECT_EQ(host.request("GET", run + "/ping").body, R"({"roundTripUs":147})");
     const auto stopped = host.request("POST", run + "/terminate");
     EXPECT_EQ(text_of(stopped, "status"), "Terminated");
     EXPECT_EQ(text_of(host.request("POST", run + "/terminate", "{}"), "status"), "Terminated");
+    EXPECT_EQ(host.request("GET", run + "/ping").status, 409);
 
     const auto page =
         host.request("GET", "/v1/runs?namespace=team&status=Running&live=true&limit=1&after=abc");
@@ -250,14 +252,13 @@ TEST(Routes, AnInterruptedInputIsNotItsEnd) {
     EXPECT_FALSE(host.on_loop([&] { return host.service().input_sink->closed; }));
 }
 
-TEST(Routes, TextForStandardInputIsWrittenAndClosed) {
+TEST(Routes, TextForStandardInputIsPartOfTheCommand) {
     Harness host;
     const std::string run = host.add_run();
     const auto sent = host.request("POST", "/v1/runs/" + run + "/commands",
                                    R"({"command": "cat", "stdin": {"text": "hello\n"}})");
     EXPECT_EQ(sent.status, 201);
-    EXPECT_TRUE(host.eventually([&] { return host.service().input_sink->closed; }));
-    EXPECT_EQ(host.on_loop([&] { return host.service().input_sink->taken; }), "hello\n");
+    EXPECT_EQ(host.on_loop([&] { return host.service().last_command->input_text; }), "hello\n");
 }
 
 TEST(Records, TimesAreUtcWithMilliseconds) {

@@ -213,6 +213,30 @@ TEST_F(DatabaseTest, TellsOpenFromHeldCommands) {
     EXPECT_EQ(*database_.last_sequence(run.id), 2u);
 }
 
+TEST_F(DatabaseTest, KeepsACommandsInputUntilItHasEnded) {
+    const auto run = add_run();
+    model::CommandRecord record(CommandId::random(), run.id);
+    record.sequence = 1;
+    record.input_text = std::string("a\0b", 3);
+    ASSERT_TRUE(database_.insert_command(record));
+    record.status = model::CommandStatus::running;
+    ASSERT_TRUE(database_.update_command(record));
+    EXPECT_EQ(database_.open_commands(run.id)->at(0).input_text, record.input_text);
+    record.status = model::CommandStatus::finished;
+    record.ended_at = 3;
+    ASSERT_TRUE(database_.update_command(record));
+    EXPECT_EQ((*database_.find_command(run.id, record.id))->input_text, std::nullopt);
+
+    // No text is not an empty text, which is an end of file at once.
+    model::CommandRecord empty(CommandId::random(), run.id);
+    empty.sequence = 2;
+    empty.input_text = "";
+    ASSERT_TRUE(database_.insert_command(empty));
+    EXPECT_EQ((*database_.find_command(run.id, empty.id))->input_text, "");
+    const auto none = add_command(run.id, 3);
+    EXPECT_EQ((*database_.find_command(run.id, none.id))->input_text, std::nullopt);
+}
+
 TEST_F(DatabaseTest, ListsCommandsWithoutOutputsAndStartup) {
     const auto run = add_run();
     auto first = add_command(run.id, 1);

@@ -57,7 +57,7 @@ TEST_F(MachineTest, BootsSharesAFolderAndLeavesNothing) {
 
     EXPECT_TRUE(hypervisor->destroy(run));
     EXPECT_FALSE(is_running(qemu));
-    EXPECT_FALSE(is_running(machine->virtiofsd.front()));
+    EXPECT_FALSE(is_running(machine->virtiofsd.front().pid));
     expect_nothing_left(run);
     EXPECT_TRUE(hypervisor->destroy(run)) << "ending twice is no error";
     EXPECT_THAT(*hypervisor->list(), IsEmpty());

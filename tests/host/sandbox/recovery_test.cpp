@@ -59,6 +59,27 @@ TEST_F(Recovery, TakesALiveRunBackWithItsCommands) {
     end_well(id);
 }
 
+TEST_F(Recovery, GivesACommandItsInputAtWhateverMomentTheDaemonDies) {
+    const RunId id = running();
+    for (std::size_t moment = 0; moment < 40; ++moment) {
+        CommandRequest request;
+        request.command = "cat";
+        request.input_text = "all of it, " + std::to_string(moment);
+        const auto sent = service->exec(Principal(), id, request, "");
+        ASSERT_TRUE(sent);
+        steps(moment);
+        restart();
+        const auto& inside = agent(id)->commands.at(sent->id.str());
+        EXPECT_EQ(inside.input, *request.input_text) << moment;
+        EXPECT_TRUE(inside.input_closed) << moment;
+        EXPECT_EQ(inside.started, 1);
+        agent(id)->finish(sent->id.str(), "exited", 0);
+        settle();
+        EXPECT_EQ(command(id, sent->id).status, CommandStatus::finished);
+    }
+    end_well(id);
+}
+
 TEST_F(Recovery, HearsResultsOfCommandsThatEndedMeanwhile) {
     const RunId id = running();
     const auto one = exec(id, "one");

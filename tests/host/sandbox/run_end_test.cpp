@@ -1,5 +1,8 @@
 #include "support/world.hpp"
 
+#include <filesystem>
+#include <fstream>
+
 #include <gmock/gmock.h>
 
 namespace host::sandbox {
@@ -170,6 +173,29 @@ TEST_F(RunEnd, AMachineThatCrashesIsAnErrorAtOnce) {
     EXPECT_TRUE(nothing_left());
 }
 
+TEST_F(RunEnd, APanicIsTheReasonHoweverItIsNoticed) {
+    disks.console_log = ::testing::TempDir() + "console-of-a-panic";
+    std::ofstream(disks.console_log)
+        << "[ 5.1] Kernel panic - not syncing: sysrq triggered crash\r\n[ 5.1] CPU: 0 PID: 17\r\n";
+    const std::string why =
+        "the guest's kernel crashed: Kernel panic - not syncing: sysrq triggered crash";
+    // panic=-1 reboots at once, which libvirt takes for an end by others.
+    const RunId rebooted = start("empty");
+    settle();
+    MachineEvent event(rebooted);
+    event.end = MachineEnd::destroyed;
+    service->on_machine_event(event);
+    advance(200);
+    EXPECT_EQ(run(rebooted).failure_details, why);
+    const RunId silent = start("empty");
+    settle();
+    agent(silent)->connection->callbacks().lost(
+        protocol::Failure(protocol::Kind::unavailable, "no answer for 30 s"));
+    settle();
+    EXPECT_EQ(run(silent).failure_details, why);
+    std::filesystem::remove(disks.console_log);
+}
+
 TEST_F(RunEnd, ALostAgentIsAnError) {
     const RunId id = start("empty");
     settle();
@@ -194,8 +220,14 @@ TEST_F(RunEnd, AVirtiofsdThatDiesIsAnErrorUnlessTheMachineWentToo) {
     settle();
     ASSERT_EQ(watched.size(), 1u);
     watched.begin()->second();
+    // What fails because of it is not the reason.
+    agent(first)->connection->callbacks().lost(
+        protocol::Failure(protocol::Kind::unavailable, "no answer for 30 s"));
     advance(1'000);
-    EXPECT_THAT(run(first).failure_details, HasSubstr("virtiofsd"));
+    EXPECT_EQ(run(first).failure_details,
+              "the file system server (virtiofsd) of the VFS mounted at /mnt/data died");
+    EXPECT_EQ(run(first).status, RunStatus::error);
+    EXPECT_TRUE(nothing_left());
 
     watched.clear();
     const RunId second = start("mounting");
@@ -206,6 +238,34 @@ TEST_F(RunEnd, AVirtiofsdThatDiesIsAnErrorUnlessTheMachineWentToo) {
     service->on_machine_event(event);
     advance(1'000);
     EXPECT_EQ(run(second).failure_details, "the machine was shut down from inside");
+    EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(RunEnd, AfterTheDeathOfAVirtiofsdTheGuestIsNotAskedToUnmount) {
+    model::Definition definition;
+    for (const char* name : {"one", "two"}) {
+        model::VfsMount mount;
+        mount.vfs = capsule(name);
+        mount.mount_name = std::string("mount-") + name;
+        ASSERT_TRUE(*call(service->create_vfs(Principal(), mount.vfs)));
+        definition.vfs.push_back(mount);
+    }
+    define("mounting", definition);
+    const RunId id = start("mounting");
+    settle();
+    const auto kept = exec(id, "ended in time");
+    settle();
+    agent(id)->finish(kept.str(), "exited", 7, "result");
+    const auto hanging = exec(id, "hangs");
+    settle();
+    ASSERT_EQ(watched.size(), 2u);
+    watched.rbegin()->second();
+    advance(1'000);
+    EXPECT_EQ(run(id).status, RunStatus::error);
+    EXPECT_THAT(run(id).failure_details, HasSubstr("/mnt/mount-two"));
+    EXPECT_FALSE(agent(id)->settled) << "it would hang";
+    EXPECT_EQ(command(id, kept).exit_code, 7);
+    EXPECT_EQ(command(id, hanging).status, CommandStatus::aborted);
     EXPECT_TRUE(nothing_left());
 }
 
@@ -236,6 +296,40 @@ TEST_F(RunEnd, AfterAReconnectAMissingMachineIsAnError) {
     EXPECT_EQ(run(other).status, RunStatus::running);
 }
 
+TEST_F(RunEnd, IsShownAsEndingWithTheStatusItHad) {
+    settle();
+    workers->hang_at = 1;
+    const RunId id = start("empty");
+    settle();
+    later(service->terminate(Principal(), id), [](Result<model::RunRecord>) {});
+    settle();
+    RunFilter live;
+    live.live_only = true;
+    const auto page = service->runs(Principal(), live, Page());
+    ASSERT_EQ(page->items.size(), 1u);
+    EXPECT_EQ(page->items.front().status, RunStatus::starting);
+    EXPECT_EQ(page->items.front().phase, model::RunPhase::ending);
+    EXPECT_EQ(page->items.front().failure_details, "stopped by the user");
+    workers->release();
+    settle();
+    EXPECT_EQ(run(id).status, RunStatus::terminated);
+    EXPECT_TRUE(service->runs(Principal(), live, Page())->items.empty());
+}
+
+TEST_F(RunEnd, PingsOnlyALiveRunWhoseAgentWasHeard) {
+    settle();
+    workers->hang_at = 1;
+    const RunId id = start("empty");
+    settle();
+    EXPECT_EQ(call(service->ping(Principal(), id))->error().code(), "guest-unavailable");
+    workers->release();
+    settle();
+    EXPECT_EQ(**call(service->ping(Principal(), id)), std::chrono::nanoseconds(1));
+    call(service->terminate(Principal(), id));
+    EXPECT_EQ(call(service->ping(Principal(), id))->error().code(), "run-ended");
+    EXPECT_EQ(call(service->ping(Principal(), RunId::random()))->error().code(), "not-found");
+}
+
 TEST_F(RunEnd, StoppedAtAnyStepOfTheStartItLeavesNothing) {
     model::Definition definition;
     definition.users = {"builder"};
@@ -252,7 +346,7 @@ TEST_F(RunEnd, StoppedAtAnyStepOfTheStartItLeavesNothing) {
 }
 
 TEST_F(RunEnd, AMachineThatHangsInItsCreationIsDestroyedAllTheSame) {
-    settle();  // recovery has looked at its lists
+    settle();              // recovery has looked at its lists
     workers->hang_at = 3;  // disk, file systems, machine
     const RunId id = start("empty");
     settle();

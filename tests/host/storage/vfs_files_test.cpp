@@ -145,7 +145,7 @@ TEST_F(VfsFilesTest, MovesButNeverReplaces) {
     const auto files = open();
     put_file(in("a"), "a");
     put_file(in("b"), "b");
-    EXPECT_EQ(why(files.move("/a", "/b")), "exists");
+    EXPECT_EQ(why(files.move("/a", "/b")), "already-exists");
     EXPECT_EQ(why(files.move("/none", "/c")), "not_found");
     EXPECT_EQ(why(files.move("/a", "/none/c")), "not_found");
     EXPECT_TRUE(files.move("/a", "/c"));

@@ -200,7 +200,8 @@ TEST_F(LinkTest, ReportsADescriptorThatCannotBeWaitedFor) {
     EXPECT_THAT(host_observer_.closed[0], HasSubstr("cannot be waited for"));
 }
 
-// A FIFO whose writer has gone behaves as a virtio-serial port whose host has: always readable, reads 0.
+// A FIFO whose writer has gone behaves as a virtio-serial port whose host has: always readable,
+// reads 0.
 TEST_F(LinkTest, PollsAPortWhoseHostIsAwayByTimer) {
     const std::string path =
         std::filesystem::temp_directory_path() / ("port-" + RunId::random().str());
@@ -225,6 +226,27 @@ TEST_F(LinkTest, PollsAPortWhoseHostIsAwayByTimer) {
     // It has read the preamble: it answers, which this one-way descriptor refuses.
     run_until([&] { return !guest_observer_.closed.empty(); });
     EXPECT_THAT(guest_observer_.closed[0], HasSubstr("write to the host link"));
+}
+
+// The guest's kernel hands out a host's bytes before it says that the host is there.
+TEST_F(LinkTest, KeepsAGreetingThatComesBeforeTheNewsOfItsHost) {
+    const std::string path =
+        std::filesystem::temp_directory_path() / ("port-" + RunId::random().str());
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    UniqueFd port(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    guest_ = Link::make(context_.get_executor(), std::move(port), Role::guest, "{}",
+                        EndOfFile::polls, guest_observer_);
+    UniqueFd host(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    std::filesystem::remove(path);
+    // Part of a greeting, so that there is nothing to answer, which a FIFO could not carry.
+    const std::string preamble = encode_preamble(Nonce{1});
+    ASSERT_EQ(::write(host.get(), preamble.data(), 10), 10);
+    host.reset();  // reads 0 from now on
+    guest_->start();
+    for (int handlers = 0; handlers < 4; ++handlers) context_.run_one();
+    const std::size_t before = guest_->session().queued_bytes();
+    EXPECT_TRUE(guest_->session().feed(preamble.substr(10), std::chrono::steady_clock::now()));
+    EXPECT_GT(guest_->session().queued_bytes(), before) << "it answers the whole greeting";
 }
 
 }  // namespace

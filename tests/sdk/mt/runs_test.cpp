@@ -110,6 +110,41 @@ TEST(RunsList, FollowsPagesUpToItsLimit) {
               2);
 }
 
+TEST(RunsList, SaysWhichRunsAreEnding) {
+    FakeDaemon daemon([](Exchange& exchange) {
+        exchange.answer(200, R"({"items":[)" + run_json("Starting", R"(,"phase":"ending")") +
+                                 R"(],"next":""})");
+    });
+    EXPECT_EQ(program::run({"runs", "list"}, {{"MAITENTO_URL", daemon.url()}}).out,
+              "ID  CAPSULE  STATUS             CREATED  ENDED\n"
+              "r1  report   Starting (ending)           \n");
+}
+
+TEST(RunsPing, PrintsEachRoundTripAndTheirMedian) {
+    int asked = 0;
+    FakeDaemon daemon([&](Exchange& exchange) {
+        const int times[] = {150, 900, 140};
+        exchange.answer(200, R"({"roundTripUs":)" + std::to_string(times[asked++ % 3]) + "}");
+    });
+    const program::Environment environment{{"MAITENTO_URL", daemon.url()}};
+    EXPECT_EQ(program::run({"runs", "ping", "r1", "--count", "3"}, environment).out,
+              "150 us\n900 us\n140 us\nmedian 150 us, 140 to 900\n");
+    EXPECT_EQ(daemon.requests().back(), "GET /v1/runs/r1/ping");
+    EXPECT_EQ(program::run({"runs", "ping", "r1"}, environment).out, "150 us\n");
+    EXPECT_EQ(program::run({"runs", "ping", "r1", "--json"}, environment).out,
+              "{\n  \"roundTripUs\": [\n    900\n  ]\n}\n");
+    EXPECT_EQ(program::run({"runs", "ping", "r1", "--count", "0"}, environment).code, 2);
+}
+
+TEST(RunsPing, FailsWhereTheDaemonRefuses) {
+    FakeDaemon daemon([](Exchange& exchange) {
+        exchange.problem(409, "run-ended", "the capsule has ended (Finished)");
+    });
+    const auto outcome = program::run({"runs", "ping", "r1"}, {{"MAITENTO_URL", daemon.url()}});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_NE(outcome.err.find("the capsule has ended (Finished)"), std::string::npos);
+}
+
 TEST(CommandsShow, PrintsBothOutputs) {
     FakeDaemon daemon([](Exchange& exchange) {
         exchange.answer(200, R"({"id":"c1","runId":"r1","command":"ls","arguments":["-l"],

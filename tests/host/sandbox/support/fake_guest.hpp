@@ -34,6 +34,8 @@ struct FakeAgent {
         protocol::CommandStart request;
         int started = 0;
         std::optional<protocol::CommandReport> report;
+        std::string input;
+        bool input_closed = false;
     };
     std::string boot_id = protocol::BootId::random().str();
     std::map<std::string, Command> commands;
@@ -162,7 +164,9 @@ class FakeGuest final : public Guest {
     std::shared_ptr<Follower> follow(protocol::CommandFollow) override {
         return std::make_shared<FakeFollower>();
     }
-    std::shared_ptr<InputSink> input(protocol::CommandInput) override { return nullptr; }
+    std::shared_ptr<InputSink> input(protocol::CommandInput request) override {
+        return std::make_shared<FakeInput>(*this, std::move(request));
+    }
     Async<void> settle(std::chrono::milliseconds) override {
         co_await turn();
         CO_TRY_VOID(open());
@@ -187,6 +191,35 @@ class FakeGuest final : public Guest {
       public:
         Async<std::optional<Chunk>> read() override { co_return std::optional<Chunk>(); }
         void close() override {}
+    };
+
+    // As the agent's: offsets count from the command's first byte, what was taken is skipped.
+    class FakeInput final : public InputSink {
+      public:
+        FakeInput(FakeGuest& guest, protocol::CommandInput request)
+            : guest_(guest), agent_(guest.agent_), request_(std::move(request)) {}
+        Async<void> write(std::string bytes) override {
+            const auto agent = agent_;
+            co_await guest_.turn();
+            CO_TRY_VOID(guest_.call("input"));
+            auto& command = agent->commands.at(request_.id);
+            const auto known = command.input.size() - request_.from;
+            if (bytes.size() > known) command.input += bytes.substr(known);
+            request_.from += bytes.size();
+            co_return Result<void>();
+        }
+        Async<void> close() override {
+            const auto agent = agent_;
+            co_await guest_.turn();
+            CO_TRY_VOID(guest_.call("close input"));
+            agent->commands.at(request_.id).input_closed = true;
+            co_return Result<void>();
+        }
+
+      private:
+        FakeGuest& guest_;
+        std::shared_ptr<FakeAgent> agent_;
+        protocol::CommandInput request_;
     };
 
     Result<void> open() const {

@@ -25,7 +25,7 @@ class FakeHypervisor final : public Hypervisor {
         machine.active = true;
         machine.cid = 7;
         for (std::size_t i = 0; i < spec.folders.size(); ++i) {
-            machine.virtiofsd.push_back(next_pid++);
+            machine.virtiofsd.emplace_back(next_pid++, i);
         }
         specs.push_back(spec);
         return machines.emplace(spec.run, machine).first->second;
@@ -71,7 +71,8 @@ class FakeDisks final : public Disks {
         RunFolder layout;
         layout.folder = HostPath("/nowhere/" + run.str());
         layout.serial_socket = HostPath("/nowhere/" + run.str() + "/agent.sock");
-        layout.console_log = HostPath("/nowhere/" + run.str() + "/console.log");
+        layout.console_log =
+            HostPath(console_log.empty() ? "/nowhere/" + run.str() + "/console.log" : console_log);
         return layout;
     }
     Result<void> create(const RunId& run, const BootImage&, std::uint64_t disk_bytes,
@@ -103,6 +104,7 @@ class FakeDisks final : public Disks {
     std::uint64_t free = 100ull << 30;
     std::uint64_t last_disk_bytes = 0;
     bool has_image = true;
+    std::string console_log;  // a real file, for tests in which the console is looked at
 
   private:
     Faults& faults_;
