@@ -215,7 +215,7 @@ def namespaces():
     for space, run in runs.items():
         expect(run.ok("echo $WHERE"), space + "\n")
         run.terminate()
-    refused(host, 'vfs = [ { vfs = @ref("team-a.nothing-here") mountName = "data" } ]\n', "team-a.nothing-here")
+    refused(host, 'vfs = [ { vfs = @ref("team-a.nothing-here") mountName = "data" } ]\n', "nothing-here")
 
 
 @case("keeps-definition", "a run keeps the definition it started with, whatever is deployed later")
