@@ -4,7 +4,6 @@
 #include "host/storage/os_failure.hpp"
 #include "protocol/base/name.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
@@ -58,12 +57,10 @@ Result<HostPath> file_of(const Part& part, const std::string& name) {
 FileDigest digest_of(const Part& part, HostPath path, const std::string& name) {
     FileDigest digest;
     digest.path = std::move(path);
-    const auto& files = part.manifest.files;
-    const auto found =
-        std::ranges::find_if(files, [&name](const auto& file) { return file.file == name; });
-    if (found != files.end()) {
-        digest.size = found->size;
-        digest.sha256 = found->sha256;
+    for (const ManifestFile& file : part.manifest.files.value_or(std::vector<ManifestFile>())) {
+        if (file.file != name) continue;
+        digest.size = file.size;
+        digest.sha256 = file.sha256;
     }
     return digest;
 }
@@ -104,8 +101,8 @@ Result<BootImage> ImageCatalogue::find(const std::string& name) const {
     image.files.push_back(digest_of(initrd, image.initrd, "initrd.cpio"));
     FileDigest disk;
     disk.path = image.base_disk;
-    disk.size = base.manifest.disk->size;
-    disk.sha256 = base.manifest.disk->sha256;
+    disk.size = base.manifest.disk->size.value_or(0);
+    disk.sha256 = base.manifest.disk->sha256.value_or("");
     image.files.push_back(std::move(disk));
     return image;
 }

@@ -45,27 +45,32 @@ std::string target_of(const std::string& link) {
     return std::filesystem::read_symlink(link, error).filename().native();
 }
 
+template <typename T>
+std::vector<T> list_of(const std::optional<std::vector<T>>& list) {
+    return list.value_or(std::vector<T>());
+}
+
 ImageInfo info_of(const ImageManifest& manifest) {
     ImageInfo info;
-    info.created = manifest.created;
-    info.debian_version = manifest.debian_version;
+    info.created = manifest.created.value_or("");
+    info.debian_version = manifest.debian_version.value_or("");
     info.disk_bytes = manifest.disk ? manifest.disk->virtual_size : 0;
-    info.file_bytes = manifest.disk ? manifest.disk->size : 0;
-    for (const ManifestArchive& entry : manifest.archives) {
+    info.file_bytes = manifest.disk ? manifest.disk->size.value_or(0) : 0;
+    for (const ManifestArchive& entry : list_of(manifest.archives)) {
         sandbox::ImageArchive archive;
         archive.name = entry.name;
         archive.what = entry.what;
-        archive.version = entry.version;
+        archive.version = entry.version.value_or("");
         info.archives.push_back(std::move(archive));
     }
-    for (const ManifestArchive& entry : manifest.missing) {
+    for (const ManifestArchive& entry : list_of(manifest.missing)) {
         sandbox::ImageGap gap;
         gap.name = entry.name;
         gap.what = entry.what;
-        gap.reason = entry.reason;
+        gap.reason = entry.reason.value_or("");
         info.missing.push_back(std::move(gap));
     }
-    for (const ManifestPackage& entry : manifest.packages) {
+    for (const ManifestPackage& entry : list_of(manifest.packages)) {
         sandbox::ImagePackage package;
         package.name = entry.name;
         package.version = entry.version;

@@ -9,5 +9,6 @@ for name in npm npx; do
     chmod 0755 "/usr/local/lib/node_modules/npm/bin/$name-cli.js"
     ln -sf "../lib/node_modules/npm/bin/$name-cli.js" "/usr/local/bin/$name"
 done
+PATH=/usr/local/bin:$PATH
 node --version
 npm --version
