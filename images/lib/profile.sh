@@ -69,9 +69,9 @@ state_hash() {
     } | digest
 }
 
-# bootstrap_root PROFILE WORK: Debian with the profile's packages in WORK/root.
+# bootstrap_root PROFILE WORK [PACKAGES]: Debian in WORK/root, with the profile's packages or others.
 bootstrap_root() {
-    local profile=$1 work=$2
+    local profile=$1 work=$2 packages=${3:-$(package_list "$1")}
     archive_sources "$SUITE" >"$work/archive.sources"
     {
         apt_settings 'http|https|Check-|Allow'
@@ -79,7 +79,7 @@ bootstrap_root() {
     } >"$work/apt.conf"
     phase "$profile" "preparing Debian $SUITE"
     FOLLOW=$profile run_apart mmdebstrap --mode=root --variant=minbase --format=directory --architectures=amd64 \
-        --include="$(package_list "$profile")" --skip=cleanup/apt/lists \
+        --include="$packages" --skip=cleanup/apt/lists \
         --aptopt="$work/apt.conf" --aptopt='Acquire::Languages "none"' --aptopt='APT::Install-Recommends "false"' \
         --aptopt='Acquire::Retries "2"' --dpkgopt="$IMAGES/overlay/etc/dpkg/dpkg.cfg.d/capsule" \
         "$SUITE" "$work/root" "$work/archive.sources"
