@@ -99,7 +99,7 @@ boot_files() {
     mkdir -p "$work/busybox" "$work/initrd/bin" "$work/initrd/dev" "$work/initrd/proc" "$work/initrd/sys" "$work/initrd/newroot"
     run env --chdir="$work/busybox" apt-get -c "$settings" download busybox-static
     run dpkg-deb -x "$work"/busybox/*.deb "$work/busybox/root"
-    cp "$(find "$work/busybox/root" -name busybox -type f)" "$work/initrd/bin/busybox"
+    cp "$(find "$work/busybox/root" -path '*/bin/busybox' -type f)" "$work/initrd/bin/busybox"
     ln -s bin "$work/initrd/sbin"
     install -m 0755 "$PACKER/initrd/init" "$work/initrd/init"
     run python3 "$IMAGES/lib/vmlinux.py" extract "$work/kernel/boot/vmlinuz-$version" "$work/inputs/vmlinux"

@@ -158,9 +158,10 @@ Check check_images(const std::string& images, const std::string& standard) {
     const storage::ImageCatalogue catalogue(images, standard);
     const auto image = catalogue.find("");
     if (!image) {
-        return failed("images", image.error().describe(),
-                      "`mt image build all` makes kernel, initrd and the small image, `mt image build "
-                      "full` the one with all tools");
+        return failed(
+            "images", image.error().describe(),
+            "`mt image build all` makes kernel, initrd and the small image, `mt image build "
+            "full` the one with all tools");
     }
     std::string detail =
         fmt::format("{} with {} and {}", image->version,
@@ -173,7 +174,8 @@ Check check_images(const std::string& images, const std::string& standard) {
     }
     return warned("images", std::move(detail),
                   "capsules that do not need it are not concerned; else see images/README.md, then "
-                  "`mt image build " + image->name + "`");
+                  "`mt image build " +
+                      image->name + "`");
 }
 
 }  // namespace host::machine

@@ -104,8 +104,7 @@ Async<ImageInfo> ServiceImpl::delete_image(Principal principal, std::string name
     co_return image;
 }
 
-Async<model::NamespaceRecord> ServiceImpl::set_default_image(Principal principal,
-                                                             std::string space,
+Async<model::NamespaceRecord> ServiceImpl::set_default_image(Principal principal, std::string space,
                                                              std::string image) {
     const auto self = shared_from_this();
     CO_TRY_VOID(check_space(principal, space));

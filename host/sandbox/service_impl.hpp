@@ -2,8 +2,8 @@
 // ServiceImpl: the service over the database, the hypervisor and the runs' supervisors. One object
 // per daemon; see service.hpp for what its calls do and parts.hpp for what it is made of. Split by
 // subject: service_access.cpp, service_definitions.cpp, service_deploy.cpp, service_images.cpp,
-// service_runs.cpp, service_commands.cpp, service_events.cpp (with keys and the host's report), service_recovery.cpp.
-// Loop thread only.
+// service_runs.cpp, service_commands.cpp, service_events.cpp (with keys and the host's report),
+// service_recovery.cpp. Loop thread only.
 
 #include "host/sandbox/core.hpp"
 #include "host/sandbox/run_supervisor.hpp"

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
+#include <openssl/evp.h>
 #include <optional>
 #include <sys/stat.h>
 #include <tuple>
@@ -14,7 +15,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
 namespace host::storage {
 
@@ -97,8 +97,8 @@ Result<void> FileVerifier::check(const sandbox::FileDigest& file) {
         return protocol::fail(damaged(path, "is not described by its manifest"));
     }
     if (const auto size = static_cast<std::uint64_t>(std::get<2>(identity)); size != file.size) {
-        return protocol::fail(damaged(
-            path, fmt::format("has {} bytes, its manifest says {}", size, file.size)));
+        return protocol::fail(
+            damaged(path, fmt::format("has {} bytes, its manifest says {}", size, file.size)));
     }
     {
         const std::lock_guard lock(mutex_);

@@ -47,7 +47,7 @@ struct ImageManifest {
     std::uint32_t format_version = 0;
     std::string kind, id;
     std::optional<std::string> created, debian_version;
-    std::optional<std::string> kernel;  // of an initrd: the kernel its modules are for
+    std::optional<std::string> kernel;               // of an initrd: the kernel its modules are for
     std::optional<std::vector<ManifestFile>> files;  // of kernel and initrd
     std::optional<ManifestDisk> disk;
     std::optional<std::vector<ManifestPackage>> packages;

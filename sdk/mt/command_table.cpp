@@ -257,7 +257,8 @@ const std::vector<CommandSpec>& table() {
          .verb = "build",
          .positionals = {{"PROFILE"}},
          .rest = "OPTION",
-         .options = {{0, "refresh", "", "ask the mirror for newer packages; rebuild if there are any"}},
+         .options = {{0, "refresh", "",
+                      "ask the mirror for newer packages; rebuild if there are any"}},
          .summary = "build an image, if what it is made from has changed",
          .details = "PROFILE is full, base, another folder of images/profiles, or one of kernel, "
                     "initrd and all (kernel, initrd and base). Runs images/build.sh, of the source "

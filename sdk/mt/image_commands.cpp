@@ -108,8 +108,8 @@ Result<int> show_image(Context& context) {
                                     " (" + text_of(archive, "what") + ")");
     }
     for (const auto& gap : objects_of(image, "missing")) {
-        line("MISSING", text_of(gap, "name") + " (" + text_of(gap, "what") +
-                            "): " + text_of(gap, "reason"));
+        line("MISSING",
+             text_of(gap, "name") + " (" + text_of(gap, "what") + "): " + text_of(gap, "reason"));
     }
     const auto packages = objects_of(image, "packages");
     if (!context.arguments().has("packages")) {

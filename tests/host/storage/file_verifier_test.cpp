@@ -2,9 +2,10 @@
 
 #include "temporary_folder.hpp"
 
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <thread>
 
 namespace host::storage {
 namespace {

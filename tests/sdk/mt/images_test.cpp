@@ -59,17 +59,15 @@ TEST(Image, ChoosesTheImageOfANamespace) {
     std::string asked;
     FakeDaemon daemon([&](Exchange& exchange) {
         asked = exchange.body;
-        exchange.answer(200, asked.empty()
-                                 ? R"({"name":"team","createdAt":"2026-11-29T00:00:00Z"})"
-                                 : R"({"name":"team","createdAt":"x","image":"full"})");
+        exchange.answer(200, asked.empty() ? R"({"name":"team","createdAt":"2026-11-29T00:00:00Z"})"
+                                           : R"({"name":"team","createdAt":"x","image":"full"})");
     });
     EXPECT_EQ(ask(daemon, {"image", "use", "full", "-n", "team"}).out, "namespace team: full\n");
     EXPECT_EQ(asked, R"({"image":"full"})");
     EXPECT_EQ(ask(daemon, {"image", "use", "--reset", "-n", "team"}).out,
               "namespace team: the host's default image\n");
-    EXPECT_EQ(daemon.requests(),
-              (std::vector<std::string>{"PUT /v1/namespaces/team/image",
-                                        "DELETE /v1/namespaces/team/image"}));
+    EXPECT_EQ(daemon.requests(), (std::vector<std::string>{"PUT /v1/namespaces/team/image",
+                                                           "DELETE /v1/namespaces/team/image"}));
     EXPECT_EQ(ask(daemon, {"image", "use", "full", "--reset"}).code, 2);
 }
 
