@@ -137,6 +137,9 @@ class Client {
 std::string encode_path(std::string_view path);
 std::string encode_part(std::string_view part);
 
+// The object that an answer is, or a failure.
+Result<json::object> object_of(Result<json::value> answer);
+
 // A failure from an answer of status 400 or more.
 protocol::Failure read_problem(const ResponseHead& head, const std::string& body);
 

@@ -5,18 +5,9 @@
 #include <boost/json/serialize.hpp>
 
 namespace sdk {
-namespace {
 
 using protocol::fail;
 using protocol::Kind;
-
-Result<json::object> object_of(Result<json::value> answer) {
-    if (!answer) return fail(std::move(answer).error());
-    if (!answer->is_object()) return fail(Kind::protocol_violation, "the answer is not an object");
-    return std::move(answer->get_object());
-}
-
-}  // namespace
 
 Result<json::array> Client::images() {
     TRY(auto answer, object_of(get("/v1/images")));
