@@ -100,7 +100,7 @@ start_daemon() {
         done_in "a daemon answers already that this script has not started; using it"
         return 0
     fi
-    pid=$(as_root sh -c 'setsid "$1" </dev/null >>"$2" 2>&1 & echo $!' sh "$bin/capsuled" "$daemon_log")
+    pid=$(as_root sh -c 'setsid "$1" --image base </dev/null >>"$2" 2>&1 & echo $!' sh "$bin/capsuled" "$daemon_log")
     echo "$pid $(start_time "$pid")" | as_root tee "$daemon_record" >/dev/null
     # Its first start tries out whether KVM really runs a guest here, which may take some seconds.
     local tries

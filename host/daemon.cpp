@@ -123,6 +123,18 @@ boost::json::object describe_host(const std::string& libvirt_uri, sandbox::Disks
     return report;
 }
 
+// For its kernel and initrd, which all images share: a capsule may name an image while the standard
+// one has not been built.
+Result<sandbox::BootImage> any_image(sandbox::Disks& disks) {
+    auto standard = disks.image("");
+    if (standard) return standard;
+    TRY(const auto images, disks.images());
+    for (const auto& image : images) {
+        if (auto found = disks.image(image.version)) return found;
+    }
+    return standard;
+}
+
 class Daemon {
   public:
     explicit Daemon(const config::Config& config)
@@ -164,7 +176,7 @@ class Daemon {
 
 Result<void> Daemon::make() {
     TRY(database_, journal::Database::open(config_.database()));
-    disks_ = std::make_unique<storage::LocalDisks>(config_.state, config_.images);
+    disks_ = std::make_unique<storage::LocalDisks>(config_.state, config_.images, config_.image);
     TRY_VOID(disks_->prepare());
     vfs_ = std::make_unique<storage::VfsFolders>(config_.vfs());
     TRY_VOID(vfs_->prepare());
@@ -246,7 +258,7 @@ void Daemon::observe() {
 asio::awaitable<void> Daemon::choose_platform() {
     sandbox::Condition nothing(loop_.get_executor());
     while (!stopping_) {
-        auto find = [disks = disks_.get()] { return disks->image(""); };
+        auto find = [disks = disks_.get()] { return any_image(*disks); };
         const auto image = co_await sandbox::on_workers(*workers_, std::move(find));
         if (!image) {
             co_await nothing.wait_until(*clock_, clock_->boottime_ms() + image_pause.count());

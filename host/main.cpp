@@ -35,6 +35,7 @@ const char* mark(Check::Verdict verdict) {
 int doctor(const Invocation& invocation) {
     host::machine::DoctorOptions options;
     options.images = invocation.config.images;
+    options.image = invocation.config.image;
     options.state = invocation.config.state;
     options.boot_capsule = !invocation.no_boot;
     const bool json = invocation.json;

@@ -12,6 +12,8 @@ APT_SOURCES=/etc/apt
 AGENT=""
 MT=""
 REFRESH=""
+ARCHIVE_SETTINGS=/etc/capsuled/image-sources
+SOURCES=()
 
 usage() {
     cat <<TEXT
@@ -26,6 +28,9 @@ Profiles: $(cd "$IMAGES/profiles" && echo *). "all" is the kernel, the initrd an
   --mt FILE          static mt binary, becomes /mt of the initrd (optional)
   --refresh          ask the mirror for newer packages; rebuild if there are any
   --apt-sources DIR  where apt sources are read instead of $APT_SOURCES
+  --source NAME=ADDRESS#sha512=HEX
+                     where an archive of the profile is that is in no Debian, such as dotnet; https://... or a path
+  --sources FILE     lines of the same form; default $ARCHIVE_SETTINGS
   --help             this text
 TEXT
 }
@@ -34,6 +39,8 @@ TEXT
 . "$IMAGES/lib/common.sh"
 # shellcheck source=images/lib/archive.sh
 . "$IMAGES/lib/archive.sh"
+# shellcheck source=images/lib/archives.sh
+. "$IMAGES/lib/archives.sh"
 # shellcheck source=images/lib/kernel.sh
 . "$IMAGES/lib/kernel.sh"
 # shellcheck source=images/lib/initrd.sh
@@ -55,9 +62,14 @@ parse_arguments() {
         case $1 in
         --help | -h) usage && exit 0 ;;
         --refresh) REFRESH=yes ;;
-        --store | --cache | --agent | --mt | --apt-sources)
+        --store | --cache | --agent | --mt | --apt-sources | --sources)
             [ -n "${2:-}" ] || refuse "$1 needs a value"
             set_option "$1" "$(realpath -m -- "$2")"
+            shift
+            ;;
+        --source)
+            [[ ${2:-} == ?*=* ]] || refuse "$1 needs NAME=ADDRESS#sha512=HEX"
+            SOURCES+=("$2")
             shift
             ;;
         -*) refuse "unknown option $1" ;;
@@ -75,6 +87,7 @@ set_option() {
     --agent) AGENT=$2 ;;
     --mt) MT=$2 ;;
     --apt-sources) APT_SOURCES=$2 ;;
+    --sources) ARCHIVE_SETTINGS=$2 ;;
     esac
 }
 

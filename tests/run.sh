@@ -7,13 +7,14 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 
 usage() {
     cat <<'HELP'
-Usage: tests/run.sh [--tier unit|vm|nested|soak|all]... [--only PATTERN] [--build DIR] [--sanitize] [--strict]
+Usage: tests/run.sh [--tier unit|vm|nested|soak|images|all]... [--only PATTERN] [--build DIR] [--sanitize] [--strict]
 
   --tier TIER    run this tier; may be given several times (default: unit and vm)
                    unit    logic, no root and no machine needed
                    vm      the product: real machines through libvirt and QEMU
                    nested  a fresh Debian 13 host with KVM and vsock inside a machine
                    soak    long fault tests
+                   images  the image full, and disks made with Packer (half an hour)
                    all     every tier
   --only PATTERN run the VM cases whose id or name matches (shell patterns, comma-separated)
   --build DIR    build folder (default: build)
@@ -39,11 +40,11 @@ while [ $# -gt 0 ]; do
     esac
 done
 [ ${#tiers[@]} -gt 0 ] || tiers=(unit vm)
-[ "${tiers[*]}" != all ] || tiers=(unit vm nested soak)
+[ "${tiers[*]}" != all ] || tiers=(unit vm nested soak images)
 
 for tier in "${tiers[@]}"; do
     case $tier in
-        unit | vm | nested | soak) ;;
+        unit | vm | nested | soak | images) ;;
         *) echo "tests/run.sh: unknown tier $tier" >&2; usage >&2; exit 2 ;;
     esac
 done

@@ -34,6 +34,13 @@ Answering list_capsules(Exchange& exchange);
 Answering get_capsule(Exchange& exchange);
 Answering delete_capsule(Exchange& exchange);
 
+// image_handlers.cpp
+Answering list_images(Exchange& exchange);
+Answering get_image(Exchange& exchange);
+Answering delete_image(Exchange& exchange);
+Answering put_default_image(Exchange& exchange);
+Answering delete_default_image(Exchange& exchange);
+
 // file_handlers.cpp
 Answering get_file(Exchange& exchange);
 Answering put_file(Exchange& exchange);

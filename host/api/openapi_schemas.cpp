@@ -38,7 +38,8 @@ constexpr char basic_schemas[] = R"({
 
 constexpr char catalogue_schemas[] = R"({
 "Namespace": {"type": "object", "required": ["name", "createdAt"], "additionalProperties": false,
-  "properties": {"name": {"$ref": "#/components/schemas/Name"}, "createdAt": {"$ref": "#/components/schemas/Time"}}},
+  "properties": {"name": {"$ref": "#/components/schemas/Name"}, "createdAt": {"$ref": "#/components/schemas/Time"},
+    "image": {"$ref": "#/components/schemas/Name", "description": "of capsules that name none; absent: the host's"}}},
 "NamespaceList": {"type": "object", "required": ["items"], "additionalProperties": false,
   "properties": {"items": {"type": "array", "items": {"$ref": "#/components/schemas/Namespace"}}}},
 "Vfs": {"type": "object", "required": ["name", "namespace", "createdAt"], "additionalProperties": false,
@@ -88,6 +89,29 @@ constexpr char catalogue_schemas[] = R"({
     "namespaces": {"type": "array", "items": {"$ref": "#/components/schemas/Name"}}, "createdAt": {"$ref": "#/components/schemas/Time"}}}
 })";
 
+constexpr char image_schemas[] = R"({
+"Image": {"type": "object", "required": ["name", "version", "current", "default"], "additionalProperties": false,
+  "properties": {"name": {"$ref": "#/components/schemas/Name"},
+    "version": {"type": "string", "pattern": "^[a-z0-9-]+-[0-9a-f]{12}$", "description": "a name too, of exactly this one"},
+    "current": {"type": "boolean", "description": "what the name alone stands for"},
+    "default": {"type": "boolean", "description": "what capsules get that name none, where their namespace does not either"},
+    "problem": {"type": "string", "description": "why it cannot be used; then nothing else is known"},
+    "createdAt": {"$ref": "#/components/schemas/Time"}, "debianVersion": {"type": "string"},
+    "diskBytes": {"type": "integer", "description": "size of a run's disk, at least"}, "fileBytes": {"type": "integer"},
+    "archives": {"type": "array", "description": "what came from elsewhere than Debian", "items": {"type": "object",
+      "required": ["name", "what", "version"], "additionalProperties": false, "properties": {"name": {"type": "string"},
+        "what": {"type": "string"}, "version": {"type": "string"}}}},
+    "missing": {"type": "array", "description": "what belongs into the image and is not there", "items": {"type": "object",
+      "required": ["name", "what", "reason"], "additionalProperties": false, "properties": {"name": {"type": "string"},
+        "what": {"type": "string"}, "reason": {"type": "string"}}}},
+    "packages": {"type": "array", "description": "absent in lists", "items": {"type": "object", "required": ["name", "version"],
+      "additionalProperties": false, "properties": {"name": {"type": "string"}, "version": {"type": "string"}}}}}},
+"ImageList": {"type": "object", "required": ["items"], "additionalProperties": false,
+  "properties": {"items": {"type": "array", "items": {"$ref": "#/components/schemas/Image"}}}},
+"DefaultImage": {"type": "object", "required": ["image"], "additionalProperties": false,
+  "properties": {"image": {"$ref": "#/components/schemas/Name", "description": "name or version"}}}
+})";
+
 constexpr char run_schemas[] = R"({
 "RunStatus": {"enum": ["Starting", "Running", "Finished", "Error", "Terminated"]},
 "Run": {"type": "object", "additionalProperties": false,
@@ -98,7 +122,8 @@ constexpr char run_schemas[] = R"({
     "failureDetails": {"type": "string"}, "createdAt": {"$ref": "#/components/schemas/Time"},
     "readyAt": {"$ref": "#/components/schemas/Time"}, "endedAt": {"$ref": "#/components/schemas/Time"},
     "maxDuration": {"$ref": "#/components/schemas/Duration"}, "accelerator": {"enum": ["", "tcg", "kvm"]},
-    "transport": {"enum": ["", "serial", "vsock"]}, "startedBy": {"type": "string"}}},
+    "transport": {"enum": ["", "serial", "vsock"]}, "startedBy": {"type": "string"},
+    "image": {"type": "string", "description": "version of the image it has started from"}}},
 "RunPage": {"type": "object", "required": ["items", "next"], "additionalProperties": false,
   "properties": {"items": {"type": "array", "items": {"$ref": "#/components/schemas/Run"}},
     "next": {"type": "string", "description": "empty: no more"}}},
@@ -156,7 +181,7 @@ json::object problem_schema() {
 
 json::object openapi_schemas() {
     json::object schemas;
-    for (const char* text : {basic_schemas, catalogue_schemas, run_schemas}) {
+    for (const char* text : {basic_schemas, catalogue_schemas, image_schemas, run_schemas}) {
         const json::value part = json::parse(text);
         for (const auto& entry : part.as_object()) schemas[entry.key()] = entry.value();
     }

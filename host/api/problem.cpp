@@ -51,6 +51,7 @@ constexpr std::array codes = {
     ProblemCode{"too-many-waiting", 503, "Too many clients are waiting"},
     ProblemCode{"too-many-connections", 503, "Too many clients are connected"},
     ProblemCode{"image-missing", 503, "The image is not there"},
+    ProblemCode{"image-damaged", 500, "A file of the image is not what its manifest describes"},
     ProblemCode{"hypervisor-unavailable", 503, "libvirt does not answer"},
     ProblemCode{"guest-unavailable", 503, "The machine's agent does not answer"},
     ProblemCode{"timed-out", 504, "It took too long"},

@@ -115,6 +115,7 @@ json::object to_json(const model::NamespaceRecord& record) {
     json::object object;
     object["name"] = record.name;
     object["createdAt"] = json_time(record.created_at);
+    if (!record.image.empty()) object["image"] = record.image;
     return object;
 }
 
@@ -209,6 +210,48 @@ json::object to_json(const model::RunRecord& record) {
     object["accelerator"] = record.accelerator;
     object["transport"] = record.transport;
     object["startedBy"] = record.started_by;
+    if (!record.definition.image.empty()) object["image"] = record.definition.image;
+    return object;
+}
+
+json::object to_json(const sandbox::ImageInfo& image) {
+    json::object object;
+    object["name"] = image.name;
+    object["version"] = image.version;
+    object["current"] = image.current;
+    object["default"] = image.standard;
+    if (!image.problem.empty()) {
+        object["problem"] = json_text(image.problem);
+        return object;
+    }
+    object["createdAt"] = json_text(image.created);
+    object["debianVersion"] = json_text(image.debian_version);
+    object["diskBytes"] = image.disk_bytes;
+    object["fileBytes"] = image.file_bytes;
+    json::array archives, missing, packages;
+    for (const auto& archive : image.archives) {
+        json::object entry;
+        entry["name"] = json_text(archive.name);
+        entry["what"] = json_text(archive.what);
+        entry["version"] = json_text(archive.version);
+        archives.push_back(std::move(entry));
+    }
+    for (const auto& gap : image.missing) {
+        json::object entry;
+        entry["name"] = json_text(gap.name);
+        entry["what"] = json_text(gap.what);
+        entry["reason"] = json_text(gap.reason);
+        missing.push_back(std::move(entry));
+    }
+    for (const auto& package : image.packages) {
+        json::object entry;
+        entry["name"] = json_text(package.name);
+        entry["version"] = json_text(package.version);
+        packages.push_back(std::move(entry));
+    }
+    object["archives"] = std::move(archives);
+    object["missing"] = std::move(missing);
+    if (!packages.empty()) object["packages"] = std::move(packages);
     return object;
 }
 

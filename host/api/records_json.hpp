@@ -27,6 +27,7 @@ boost::json::object to_json(const model::VfsRecord& record);
 boost::json::object to_json(const model::SecretRecord& record);
 enum class Details : std::uint8_t { none, all };
 boost::json::object to_json(const model::CapsuleRecord& record, Details details);
+boost::json::object to_json(const sandbox::ImageInfo& image);
 boost::json::object to_json(const model::RunRecord& record);
 boost::json::object to_json(const model::CommandRecord& record, Outputs outputs);
 boost::json::object to_json(const model::EventRecord& record);

@@ -212,6 +212,54 @@ void add_catalogue(std::vector<Route>& routes) {
                       {"invalid-name", "not-found"}});
 }
 
+void add_images(std::vector<Route>& routes) {
+    routes.push_back({get,
+                      "/v1/images",
+                      "listImages",
+                      "List what capsules can start from",
+                      list_images,
+                      {},
+                      no_body,
+                      {{200, "Every version of every image, without packages", "ImageList"}},
+                      {"io"}});
+    routes.push_back({get,
+                      "/v1/images/{image}",
+                      "getImage",
+                      "Show an image",
+                      get_image,
+                      {},
+                      no_body,
+                      {{200, "With its packages and what is missing", "Image"}},
+                      {"invalid-name", "not-found", "conflict", "unsupported", "io"}});
+    routes.push_back({remove,
+                      "/v1/images/{image}",
+                      "deleteImage",
+                      "Delete a version of an image that nothing needs",
+                      delete_image,
+                      {},
+                      no_body,
+                      {{200, "The version that was deleted", "Image"}},
+                      {"invalid-name", "not-found", "in-use", "forbidden", "io"}});
+    routes.push_back({put,
+                      "/v1/namespaces/{ns}/image",
+                      "putDefaultImage",
+                      "Choose the image of the namespace's capsules that name none",
+                      put_default_image,
+                      {},
+                      json_body("DefaultImage"),
+                      {{200, "The namespace", "Namespace"}},
+                      {"invalid-name", "not-found", "conflict", "unsupported", "io"}});
+    routes.push_back({remove,
+                      "/v1/namespaces/{ns}/image",
+                      "deleteDefaultImage",
+                      "Let the namespace's capsules use the host's image again",
+                      delete_default_image,
+                      {},
+                      no_body,
+                      {{200, "The namespace", "Namespace"}},
+                      {"invalid-name", "not-found"}});
+}
+
 void add_files(std::vector<Route>& routes) {
     constexpr std::string_view path = "/v1/namespaces/{ns}/vfs/{vfs}/files/{path}";
     routes.push_back(
@@ -416,6 +464,7 @@ std::vector<Route> all_routes() {
     std::vector<Route> routes;
     add_daemon(routes);
     add_catalogue(routes);
+    add_images(routes);
     add_files(routes);
     add_runs(routes);
     add_commands(routes);

@@ -1,6 +1,7 @@
 #include "host/config/config.hpp"
 
 #include "host/model/defaults.hpp"
+#include "protocol/base/name.hpp"
 
 #include <algorithm>
 #include <array>
@@ -42,6 +43,8 @@ options::options_description settings(Config& config, Raw& raw) {
     add("state", value_of(config.state, "DIR"), "state: database, file systems, runs");
     add("runtime", value_of(config.runtime, "DIR"), "socket and pid file");
     add("images", value_of(config.images, "DIR"), "kernel, initrd and base disks [STATE/images]");
+    add("image", value_of(config.image, "NAME"),
+        "of a capsule that names none, nor its namespace [full if it is built, else base]");
     add("key", value_of(config.key, "FILE"), "key that seals secrets; made on first start");
     add("listen", value_of(config.listen, "ADDR:PORT"), "serve the API on TCP too, with keys");
     add("socket-group", value_of(config.socket_group, "GROUP"), "may use the Unix socket");
@@ -119,6 +122,9 @@ Result<void> finish(Config& config, const Raw& raw) {
     TRY_VOID(check_path("state", config.state));
     TRY_VOID(check_path("runtime", config.runtime));
     TRY_VOID(check_path("images", config.images));
+    if (!config.image.empty() && !protocol::is_valid_name(config.image)) {
+        return protocol::fail(wrong("image", "\"" + config.image + "\" is no name of an image"));
+    }
     TRY_VOID(check_path("key", config.key));
     if (!config.egress_program.empty()) {
         TRY_VOID(check_path("egress-program", config.egress_program));

@@ -20,6 +20,7 @@ struct Config {
     std::string state = "/var/lib/capsuled";
     std::string runtime = "/run/capsuled";
     std::string images;  // <state>/images where it was not given
+    std::string image;   // of who asks for none; "" = "full", or "base" while there is no "full"
     std::string key = "/etc/capsuled/secret.key";
     std::string socket_group = "capsuled";
     std::string listen;  // "" = Unix socket only

@@ -91,6 +91,7 @@ class Database {
     Result<std::vector<model::NamespaceRecord>> namespaces();
     Result<std::optional<model::NamespaceRecord>> find_namespace(const std::string& name);
     Result<void> insert_namespace(const model::NamespaceRecord& record);
+    Result<void> set_namespace_image(const std::string& name, const std::string& image);
     // With its ended runs. The caller has made sure that it is empty.
     Result<void> delete_namespace(const std::string& name);
     // No VFS, secret or capsule in it.

@@ -17,6 +17,7 @@ protocol::Failure already_exists(const std::string& what) {
 Result<model::NamespaceRecord> read_namespace(Statement& row) {
     model::NamespaceRecord record;
     record.name = row.text();
+    record.image = row.text();
     record.created_at = row.integer();
     return record;
 }
@@ -70,26 +71,34 @@ Result<model::ApiKeyRecord> read_key(Statement& row) {
 // ---- namespaces --------------------------------------------------------------------------------
 
 Result<std::vector<model::NamespaceRecord>> Database::namespaces() {
-    TRY(Statement query, sqlite_->prepare("SELECT name, created_at FROM namespaces ORDER BY name"));
+    TRY(Statement query,
+        sqlite_->prepare("SELECT name, image, created_at FROM namespaces ORDER BY name"));
     return all_rows<model::NamespaceRecord>(query, read_namespace);
 }
 
 Result<std::optional<model::NamespaceRecord>> Database::find_namespace(const std::string& name) {
     TRY(Statement query,
-        sqlite_->prepare("SELECT name, created_at FROM namespaces WHERE name = ?1"));
+        sqlite_->prepare("SELECT name, image, created_at FROM namespaces WHERE name = ?1"));
     query.bind(name);
     return one_row<model::NamespaceRecord>(query, read_namespace);
 }
 
 Result<void> Database::insert_namespace(const model::NamespaceRecord& record) {
     TRY(Statement insert,
-        sqlite_->prepare("INSERT OR IGNORE INTO namespaces (name, created_at) VALUES (?1, ?2)"));
-    insert.bind(record.name).bind(record.created_at);
+        sqlite_->prepare(
+            "INSERT OR IGNORE INTO namespaces (name, image, created_at) VALUES (?1, ?2, ?3)"));
+    insert.bind(record.name).bind(record.image).bind(record.created_at);
     TRY_VOID(write_to_disk(insert));
     if (sqlite_->changes() == 0) {
         return protocol::fail(already_exists("namespace \"" + record.name + "\""));
     }
     return {};
+}
+
+Result<void> Database::set_namespace_image(const std::string& name, const std::string& image) {
+    TRY(Statement update, sqlite_->prepare("UPDATE namespaces SET image = ?2 WHERE name = ?1"));
+    update.bind(name).bind(image);
+    return write_to_disk(update);
 }
 
 Result<void> Database::delete_namespace(const std::string& name) {

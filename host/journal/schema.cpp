@@ -89,6 +89,10 @@ CREATE TABLE api_keys (
 -- The whole standard input of a command that was sent with one, until it has ended.
 ALTER TABLE commands ADD COLUMN input_text BLOB;
 )sql",
+    R"sql(
+-- The image of capsules that name none; '': the host's.
+ALTER TABLE namespaces ADD COLUMN image TEXT NOT NULL DEFAULT '';
+)sql",
 };
 
 }  // namespace

@@ -54,6 +54,7 @@ struct Check {
 struct DoctorOptions {
     DoctorOptions() = default;
     std::string images, state;
+    std::string image;         // "" = the standard one
     bool boot_capsule = true;  // boot a real machine through libvirt
 };
 // Blocking; needs no daemon. Calls `progress` before each check.

@@ -157,9 +157,10 @@ sandbox::MachineSpec describe(const protocol::RunId& run, const sandbox::BootIma
 Result<std::string> boot(const DoctorOptions& options, sandbox::Accelerator accelerator,
                          sandbox::Transport transport) {
     TRY(const auto scratch, ScratchFolder::make());
-    storage::LocalDisks disks(scratch.path(), options.images);
+    storage::LocalDisks disks(scratch.path(), options.images, options.image);
     TRY_VOID(disks.prepare());
     TRY(const auto image, disks.image(""));
+    TRY_VOID(disks.verify(image));
     const auto run = protocol::RunId::random();
     TRY_VOID(disks.create(run, image, 0, machine_uid));
     auto spec = describe(run, image, disks.layout(run), accelerator, transport);

@@ -25,7 +25,7 @@ Check check_transport(const TransportReport& report);
 Check check_vsock_neighbours(const TransportReport& report);
 Check check_libvirt();
 Check check_virtiofsd();
-Check check_images(const std::string& images);
+Check check_images(const std::string& images, const std::string& standard);
 
 // ---- all of it at once (capsule_check.cpp) ----
 // Boots a machine through libvirt until its agent answers, and removes it.

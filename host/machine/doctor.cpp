@@ -54,7 +54,7 @@ std::vector<Check> run_doctor(const DoctorOptions& options,
     run("processor", check_processor);
     run("memory", check_memory);
     run("disk", [&] { return check_disk(options.state); });
-    run("images", [&] { return check_images(options.images); });
+    run("images", [&] { return check_images(options.images, options.image); });
     run("libvirt", check_libvirt);
     run("virtiofsd", check_virtiofsd);
     run("kvm", [&] { return check_kvm(options.images, accelerator); });

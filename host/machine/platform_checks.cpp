@@ -154,17 +154,28 @@ Check check_virtiofsd() {
         "`ulimit -Hn` where it is started");
 }
 
-Check check_images(const std::string& images) {
-    const auto image = storage::ImageCatalogue(images).find("");
+Check check_images(const std::string& images, const std::string& standard) {
+    const storage::ImageCatalogue catalogue(images, standard);
+    const auto image = catalogue.find("");
     if (!image) {
-        return failed("images", image.error().describe(),
-                      "images/build.sh all --agent FILE makes kernel, initrd and base image");
+        return failed(
+            "images", image.error().describe(),
+            "`mt image build all` makes kernel, initrd and the small image, `mt image build "
+            "full` the one with all tools");
     }
-    return passed(
-        "images",
+    std::string detail =
         fmt::format("{} with {} and {}", image->version,
                     std::filesystem::path(image->kernel.value).parent_path().filename().native(),
-                    std::filesystem::path(image->initrd.value).parent_path().filename().native()));
+                    std::filesystem::path(image->initrd.value).parent_path().filename().native());
+    const auto described = catalogue.describe("");
+    if (!described || described->missing.empty()) return passed("images", std::move(detail));
+    for (const auto& gap : described->missing) {
+        detail += fmt::format("; {} ({}) is missing in it: {}", gap.name, gap.what, gap.reason);
+    }
+    return warned("images", std::move(detail),
+                  "capsules that do not need it are not concerned; else see images/README.md, then "
+                  "`mt image build " +
+                      image->name + "`");
 }
 
 }  // namespace host::machine

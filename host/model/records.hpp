@@ -19,6 +19,7 @@ using UnixMillis = std::int64_t;
 struct NamespaceRecord {
     std::string name;
     UnixMillis created_at{};
+    std::string image = {};  // of capsules that name none; "" = the host's
 };
 
 struct VfsRecord {

@@ -11,12 +11,48 @@
 
 namespace host::sandbox {
 
+// A file of the image store, as its manifest describes it.
+struct FileDigest {
+    FileDigest() = default;
+    HostPath path;
+    std::uint64_t size{};
+    std::string sha256;  // "": the manifest does not say
+};
+
 // What a run boots from, resolved to real paths so that a newly built image does not change it.
 struct BootImage {
     BootImage() = default;
     std::string name, version;
     HostPath kernel, initrd, base_disk, manifest;
     std::uint64_t disk_bytes{};  // virtual size of the base disk; a run's disk is at least that
+    std::vector<FileDigest> files;  // kernel, initrd and base disk
+};
+
+// An image as people see it, from its manifest.
+struct ImagePackage {
+    ImagePackage() = default;
+    std::string name, version;
+};
+struct ImageArchive {  // from elsewhere than Debian
+    ImageArchive() = default;
+    std::string name, what, version;
+};
+struct ImageGap {  // belongs into the profile and is not there
+    ImageGap() = default;
+    std::string name, what, reason;
+};
+struct ImageInfo {
+    ImageInfo() = default;
+    std::string name;     // "full"
+    std::string version;  // "full-0123456789ab", also a name: of exactly this one
+    bool current = false;  // what the name alone stands for
+    bool standard = false;  // what a capsule gets that asks for none, nor its namespace
+    std::string problem;   // not "": why it cannot be used; the rest is then empty
+    std::string created, debian_version;
+    std::uint64_t disk_bytes{}, file_bytes{};
+    std::vector<ImageArchive> archives;
+    std::vector<ImageGap> missing;
+    std::vector<ImagePackage> packages;  // empty in lists
 };
 
 struct RunFolder {
@@ -29,6 +65,13 @@ class Disks {
     virtual ~Disks() = default;
     // `name` "" = default. not_found names the image and how to build it.
     virtual Result<BootImage> image(const std::string& name) = 0;
+    // Are its files what the manifests say? Reads them whole the first time.
+    virtual Result<void> verify(const BootImage& image) = 0;
+    virtual Result<std::vector<ImageInfo>> images() = 0;
+    virtual Result<ImageInfo> describe_image(const std::string& name) = 0;
+    // `version` as in ImageInfo. The caller has made sure that no run uses it. conflict "in-use"
+    // while it is being built.
+    virtual Result<void> remove_image(const std::string& version) = 0;
     // Paths only; creates nothing (so that what must be undone is known before).
     virtual RunFolder layout(const RunId& run) const = 0;
     // Folder (run's uid may enter), overlay of `disk_bytes` backed by the image, owned by `uid`.

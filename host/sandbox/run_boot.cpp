@@ -149,7 +149,9 @@ Async<MachineSpec> RunSupervisor::prepare_machine(Platform platform) {
     request.disk_bytes =
         std::max(record_.definition.resources.disk_bytes.value_or(0), image_->disk_bytes);
     request.uid = record_.uid;
-    auto create = [&disks, request = std::move(request)] {
+    auto create = [&disks, request = std::move(request)]() -> Result<void> {
+        // The first run of a daemon reads the whole image for that.
+        TRY_VOID(disks.verify(request.image));
         return disks.create(request.run, request.image, request.disk_bytes, request.uid);
     };
     auto created = co_await on_workers(*core_->parts.workers, std::move(create));

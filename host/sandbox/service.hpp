@@ -14,6 +14,7 @@
 #include <boost/json/object.hpp>
 
 #include "host/model/records.hpp"
+#include "host/sandbox/disks.hpp"
 #include "host/sandbox/guest.hpp"
 
 namespace host::sandbox {
@@ -110,6 +111,15 @@ class Service {
     virtual Result<std::vector<model::CapsuleRecord>> capsules(const Principal&, std::string space) = 0;
     virtual Result<model::CapsuleRecord> capsule(const Principal&, model::QualifiedName name) = 0;
     virtual Result<void> delete_capsule(const Principal&, model::QualifiedName name) = 0;
+
+    // ---- images ----
+    // The host's, the same for all namespaces. A name is a version's or stands for the current one.
+    virtual Async<std::vector<ImageInfo>> images(Principal) = 0;
+    virtual Async<ImageInfo> image(Principal, std::string name) = 0;
+    // conflict "in-use" while a live run or the default of a namespace needs it.
+    virtual Async<ImageInfo> delete_image(Principal, std::string name) = 0;
+    // Of the namespace's capsules that name none; "" = the host's again.
+    virtual Async<model::NamespaceRecord> set_default_image(Principal, std::string space, std::string image) = 0;
 
     // ---- runs ----
     // Returns at once with status Starting. `idempotency_key` "" = none; the same key and capsule gives the

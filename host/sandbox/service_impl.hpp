@@ -1,9 +1,9 @@
 #pragma once
 // ServiceImpl: the service over the database, the hypervisor and the runs' supervisors. One object
 // per daemon; see service.hpp for what its calls do and parts.hpp for what it is made of. Split by
-// subject: service_access.cpp, service_definitions.cpp, service_deploy.cpp, service_runs.cpp,
-// service_commands.cpp, service_events.cpp (with keys and the host's report), service_recovery.cpp.
-// Loop thread only.
+// subject: service_access.cpp, service_definitions.cpp, service_deploy.cpp, service_images.cpp,
+// service_runs.cpp, service_commands.cpp, service_events.cpp (with keys and the host's report),
+// service_recovery.cpp. Loop thread only.
 
 #include "host/sandbox/core.hpp"
 #include "host/sandbox/run_supervisor.hpp"
@@ -51,6 +51,12 @@ class ServiceImpl final : public Service, public std::enable_shared_from_this<Se
                                                        std::string space) override;
     Result<model::CapsuleRecord> capsule(const Principal&, model::QualifiedName name) override;
     Result<void> delete_capsule(const Principal&, model::QualifiedName name) override;
+
+    Async<std::vector<ImageInfo>> images(Principal) override;
+    Async<ImageInfo> image(Principal, std::string name) override;
+    Async<ImageInfo> delete_image(Principal, std::string name) override;
+    Async<model::NamespaceRecord> set_default_image(Principal, std::string space,
+                                                    std::string image) override;
 
     Result<model::RunRecord> start(const Principal&, model::QualifiedName capsule,
                                    std::string idempotency_key) override;
@@ -111,8 +117,13 @@ class ServiceImpl final : public Service, public std::enable_shared_from_this<Se
     Result<void> check_references(const Rights& rights, const model::Definition& definition);
     Result<std::uint32_t> free_uid();
     bool is_mounted(const model::QualifiedName& vfs) const;
+    // What a start of this capsule boots from now.
+    Result<BootImage> image_of(const model::CapsuleRecord& capsule);
+    // Why the image cannot be deleted, if something needs it.
+    Result<void> check_unused(const ImageInfo& image);
     Result<model::RunRecord> create_run(const Principal& principal,
                                         const model::CapsuleRecord& capsule,
+                                        const std::string& image_version,
                                         const std::optional<journal::IdempotencyRecord>& key);
 
     Result<void> check_request(const CommandRequest& request) const;
@@ -139,6 +150,8 @@ class ServiceImpl final : public Service, public std::enable_shared_from_this<Se
     std::unique_ptr<Alarm> second_look_;
     // Names whose creation or deletion is on a worker right now.
     std::set<model::QualifiedName> busy_vfs_;
+    // Versions that are being deleted on a worker.
+    std::set<std::string> doomed_images_;
 };
 
 }  // namespace host::sandbox

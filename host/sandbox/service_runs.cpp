@@ -117,11 +117,14 @@ Result<std::uint32_t> ServiceImpl::free_uid() {
 
 Result<model::RunRecord> ServiceImpl::create_run(
     const Principal& principal, const model::CapsuleRecord& capsule,
-    const std::optional<journal::IdempotencyRecord>& key) {
+    const std::string& image_version, const std::optional<journal::IdempotencyRecord>& key) {
     const auto now = core_->clock.unix_ms();
     model::RunRecord record(key ? *RunId::parse(key->target) : RunId::random());
     record.capsule = capsule.name;
     record.definition = capsule.definition;
+    // The very version, for all that looks at the run later: a restarted daemon, the proxy that
+    // asks for the image's package sources, whoever wants to delete the image.
+    record.definition.image = image_version;
     record.phase = model::RunPhase::booting;
     record.started_by = principal.name;
     record.created_at = now;
@@ -177,17 +180,12 @@ Result<model::RunRecord> ServiceImpl::start(const Principal& principal, model::Q
     TRY_VOID(check_room(principal, capsule.definition));
     // Resolved now: a missing image is the caller's to hear, and a new one does not change this
     // run.
-    auto image = core_->parts.disks->image(capsule.definition.image);
-    if (!image && image.error().kind() == protocol::Kind::not_found) {
-        return protocol::fail(protocol::Failure::with_code(
-            protocol::Kind::unavailable, "image-missing", image.error().message()));
-    }
-    if (!image) return protocol::fail(std::move(image).error());
-    TRY(const model::RunRecord record, create_run(principal, capsule, key));
+    TRY(auto image, image_of(capsule));
+    TRY(const model::RunRecord record, create_run(principal, capsule, image.version, key));
 
     const auto supervisor = std::make_shared<RunSupervisor>(core_, record);
     core_->live.emplace(record.id, supervisor);
-    supervisor->begin(std::move(*image));
+    supervisor->begin(std::move(image));
     return supervisor->record();
 }
 

@@ -1,63 +1,31 @@
 #include "host/storage/image_catalogue.hpp"
 
+#include "host/storage/image_manifest.hpp"
 #include "host/storage/os_failure.hpp"
 #include "protocol/base/name.hpp"
-#include "protocol/wire/json_codec.hpp"
 
 #include <cerrno>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <memory>
-#include <optional>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include <boost/describe.hpp>
 #include <fmt/format.h>
 
 namespace host::storage {
-
-// What is read of the manifests; names as in the files, in camelCase.
-struct DiskPart {
-    DiskPart() = default;
-    std::string file;
-    std::uint64_t virtual_size = 0;
-};
-BOOST_DESCRIBE_STRUCT(DiskPart, (), (file, virtual_size))
-
-struct ImageManifest {
-    ImageManifest() = default;
-    std::uint32_t format_version = 0;
-    std::string kind;
-    std::string id;
-    std::optional<std::string> kernel;  // of an initrd: the kernel its modules are for
-    std::optional<DiskPart> disk;
-};
-BOOST_DESCRIBE_STRUCT(ImageManifest, (), (format_version, kind, id, kernel, disk))
 
 namespace {
 
 using protocol::Kind;
 using protocol::Result;
 using sandbox::BootImage;
+using sandbox::FileDigest;
 using sandbox::HostPath;
-
-constexpr std::uint32_t known_format = 1;
-constexpr std::size_t manifest_limit = 4u << 20;
 
 struct Part {
     std::string folder;  // real path
     ImageManifest manifest;
 };
-
-Result<std::string> read_text(const std::string& file) {
-    std::ifstream input(file, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(input), std::istreambuf_iterator<char>()};
-    if (!input) return protocol::fail(Kind::io, file + " cannot be read");
-    if (text.size() > manifest_limit)
-        return protocol::fail(Kind::too_large, file + " is not a manifest");
-    return text;
-}
 
 Result<Part> read_part(const std::string& images, const std::string& name, const char* kind) {
     const std::string link = images + "/" + name;
@@ -67,25 +35,11 @@ Result<Part> read_part(const std::string& images, const std::string& name, const
         if (errno != ENOENT) return protocol::fail(os_failure(link, errno));
         return protocol::fail(
             Kind::not_found,
-            fmt::format("there is no {} in {}; build it: images/build.sh {}{}", name, images,
-                        name == "initrd" ? "all" : name, name == "initrd" ? " --agent FILE" : ""));
+            fmt::format("there is no {} in {}; build it: mt image build {}", name, images, name));
     }
     Part part;
     part.folder = real.get();
-    const std::string file = part.folder + "/manifest.json";
-    TRY(const std::string text, read_text(file));
-    auto parsed = protocol::parse_json(text);
-    if (!parsed) return protocol::fail(std::move(parsed).error().context(file));
-    auto manifest = protocol::from_json<ImageManifest>(*parsed, protocol::UnknownMembers::ignore,
-                                                       protocol::Naming::camel_case);
-    if (!manifest) return protocol::fail(std::move(manifest).error().context(file));
-    part.manifest = std::move(*manifest);
-    if (part.manifest.format_version != known_format || part.manifest.kind != kind) {
-        return protocol::fail(Kind::unsupported,
-                              fmt::format("{} describes a {} in format {}, not a {} in format {}",
-                                          file, protocol::escape_foreign(part.manifest.kind, 40),
-                                          part.manifest.format_version, kind, known_format));
-    }
+    TRY(part.manifest, read_manifest(part.folder, kind));
     return part;
 }
 
@@ -94,16 +48,28 @@ Result<HostPath> file_of(const Part& part, const std::string& name) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
         return protocol::fail(Kind::not_found,
-                              path + " is missing; build it again with images/build.sh");
+                              path + " is missing; remove its folder and build it again");
     }
     return HostPath(std::move(path));
+}
+
+// Of a kernel or an initrd; the disk's manifest has a member of its own for its one file.
+FileDigest digest_of(const Part& part, HostPath path, const std::string& name) {
+    FileDigest digest;
+    digest.path = std::move(path);
+    for (const ManifestFile& file : part.manifest.files.value_or(std::vector<ManifestFile>())) {
+        if (file.file != name) continue;
+        digest.size = file.size;
+        digest.sha256 = file.sha256;
+    }
+    return digest;
 }
 
 }  // namespace
 
 Result<BootImage> ImageCatalogue::find(const std::string& name) const {
     BootImage image;
-    image.name = name.empty() ? "base" : name;
+    image.name = name.empty() ? standard() : name;
     // A name is a folder's name below the store, so nothing else may pass.
     if (!protocol::is_valid_name(image.name) || image.name == "kernel" || image.name == "initrd") {
         return protocol::fail(
@@ -117,7 +83,7 @@ Result<BootImage> ImageCatalogue::find(const std::string& name) const {
         return protocol::fail(
             Kind::conflict,
             fmt::format("the initrd was made for {} but the kernel is {}; build it again: "
-                        "images/build.sh initrd --agent FILE",
+                        "mt image build initrd",
                         protocol::escape_foreign(initrd.manifest.kernel.value_or("nothing"), 80),
                         protocol::escape_foreign(kernel.manifest.id, 80)));
     }
@@ -131,7 +97,19 @@ Result<BootImage> ImageCatalogue::find(const std::string& name) const {
         return protocol::fail(Kind::unsupported,
                               image.manifest.value + " does not say how large the disk is");
     }
+    image.files.push_back(digest_of(kernel, image.kernel, "vmlinux"));
+    image.files.push_back(digest_of(initrd, image.initrd, "initrd.cpio"));
+    FileDigest disk;
+    disk.path = image.base_disk;
+    disk.size = base.manifest.disk->size.value_or(0);
+    disk.sha256 = base.manifest.disk->sha256.value_or("");
+    image.files.push_back(std::move(disk));
     return image;
+}
+
+std::string ImageCatalogue::standard() const {
+    if (!standard_.empty()) return standard_;
+    return ::access((folder_ + "/full").c_str(), F_OK) == 0 ? "full" : "base";
 }
 
 }  // namespace host::storage

@@ -64,11 +64,12 @@ Result<void> make_overlay(const std::string& path, const BootImage& image, std::
 
 }  // namespace
 
-LocalDisks::LocalDisks(std::string state_folder, std::string images_folder)
+LocalDisks::LocalDisks(std::string state_folder, std::string images_folder,
+                       std::string standard_image)
     : state_(std::move(state_folder)),
       runs_(state_ + "/runs"),
       vfs_(state_ + "/vfs"),
-      catalogue_(std::move(images_folder)) {}
+      catalogue_(std::move(images_folder), std::move(standard_image)) {}
 
 Result<void> LocalDisks::prepare() {
     std::error_code error;
@@ -83,6 +84,23 @@ Result<void> LocalDisks::prepare() {
 
 Result<BootImage> LocalDisks::image(const std::string& name) {
     return catalogue_.find(name);
+}
+
+Result<void> LocalDisks::verify(const BootImage& image) {
+    for (const sandbox::FileDigest& file : image.files) TRY_VOID(verifier_.check(file));
+    return {};
+}
+
+Result<std::vector<sandbox::ImageInfo>> LocalDisks::images() {
+    return catalogue_.list();
+}
+
+Result<sandbox::ImageInfo> LocalDisks::describe_image(const std::string& name) {
+    return catalogue_.describe(name);
+}
+
+Result<void> LocalDisks::remove_image(const std::string& version) {
+    return catalogue_.remove(version);
 }
 
 RunFolder LocalDisks::layout(const RunId& run) const {

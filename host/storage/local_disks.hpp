@@ -6,9 +6,10 @@
 //     agent.sock           serial transport: QEMU's end of the link
 //     vfs0, vfs1...        read-only bind mounts
 //   vfs/<folder>/          the VFS themselves (VfsFolders)
-// Threading: stateless, any thread, but one call per run at a time.
+// Threading: any thread, but one call per run at a time.
 
 #include "host/sandbox/disks.hpp"
+#include "host/storage/file_verifier.hpp"
 #include "host/storage/image_catalogue.hpp"
 #include "host/storage/vfs_folders.hpp"
 
@@ -18,13 +19,19 @@ namespace host::storage {
 
 class LocalDisks final : public sandbox::Disks {
   public:
-    // Absolute paths: /var/lib/capsuled and /var/lib/capsuled/images.
-    LocalDisks(std::string state_folder, std::string images_folder);
+    // Absolute paths: /var/lib/capsuled and /var/lib/capsuled/images. `standard_image` as in
+    // ImageCatalogue.
+    LocalDisks(std::string state_folder, std::string images_folder,
+               std::string standard_image = "");
 
     // Makes the state folder's own subfolders. Call once at start.
     protocol::Result<void> prepare();
 
     protocol::Result<sandbox::BootImage> image(const std::string& name) override;
+    protocol::Result<void> verify(const sandbox::BootImage& image) override;
+    protocol::Result<std::vector<sandbox::ImageInfo>> images() override;
+    protocol::Result<sandbox::ImageInfo> describe_image(const std::string& name) override;
+    protocol::Result<void> remove_image(const std::string& version) override;
     sandbox::RunFolder layout(const protocol::RunId& run) const override;
     protocol::Result<void> create(const protocol::RunId& run, const sandbox::BootImage& image,
                                   std::uint64_t disk_bytes, uid_t uid) override;
@@ -41,6 +48,7 @@ class LocalDisks final : public sandbox::Disks {
     std::string runs_;
     VfsFolders vfs_;
     ImageCatalogue catalogue_;
+    FileVerifier verifier_;
 };
 
 }  // namespace host::storage

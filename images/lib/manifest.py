@@ -8,6 +8,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 
 import sources
 
@@ -68,6 +69,7 @@ def disk_manifest(arguments):
         "created": timestamp(arguments.created),
         "user": USER,
         "disk": disk_description(arguments.folder),
+        **archives_of(arguments.archives),
         "aptSources": sources.allowed_entries(sources.read_sources(etc_apt)),
         "packages": installed_packages(os.path.join(arguments.root, "var/lib/dpkg/status")),
     }
@@ -91,6 +93,20 @@ def installed_packages(status_file):
     return sorted(({"name": p["package"], "version": p["version"]} for p in packages), key=lambda p: p["name"])
 
 
+def archives_of(path):
+    """What came from elsewhere than Debian, and what should have: lib/archives.py writes it."""
+    if path is None:
+        return {"archives": [], "missing": []}
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def print_missing(path):
+    with open(path, encoding="utf-8") as file:
+        for entry in json.load(file).get("missing", []):
+            print(f"{entry['name']} ({entry['what']}): {entry['reason']}")
+
+
 def read_line(path):
     with open(path, encoding="utf-8") as file:
         return file.readline().strip()
@@ -100,13 +116,16 @@ WRITERS = {"kernel": kernel_manifest, "initrd": initrd_manifest, "disk": disk_ma
 
 
 def main():
+    if sys.argv[1:2] == ["missing"]:
+        print_missing(sys.argv[2])
+        return
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kind", choices=WRITERS)
     parser.add_argument("--folder", required=True)
     parser.add_argument("--inputs", required=True, help="digest of everything in the repository it was made from")
     parser.add_argument("--hash", required=True, help="digest that names the folder")
     parser.add_argument("--created", type=int)
-    for option in ("suite", "version", "package", "kernel", "profile", "root"):
+    for option in ("suite", "version", "package", "kernel", "profile", "root", "archives"):
         parser.add_argument("--" + option)
     arguments = parser.parse_args()
     name = arguments.profile or arguments.kind

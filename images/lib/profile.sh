@@ -3,10 +3,11 @@
 # Sourced by build.sh. SUITE, DISK_SIZE and BUILD_SPACE_MIB come from the profile's profile.conf.
 
 profile_inputs() {
-    local profile=$1 sources files
+    local profile=$1 sources files settings
     sources=$(archive_sources "$SUITE") || exit 1
+    settings=$(archive_settings "$profile")
     mapfile -t files < <(cd "$IMAGES" && find overlay provision "profiles/$profile" -type f)
-    hash_of_inputs "$sources$(apt_settings 'Check-')" lib/profile.sh lib/disk.sh lib/enter.sh lib/manifest.py lib/sources.py "${files[@]}"
+    hash_of_inputs "$sources$(apt_settings 'Check-')$settings" lib/profile.sh lib/archives.sh lib/archives.py lib/disk.sh lib/enter.sh lib/manifest.py lib/sources.py "${files[@]}"
 }
 
 build_profile() {
@@ -15,12 +16,14 @@ build_profile() {
     . "$IMAGES/profiles/$profile/profile.conf"
     inputs=$(profile_inputs "$profile") || exit 1
     lock "$profile" "$STORE/.lock-$profile"
-    if [ -z "$REFRESH" ] && current=$(published "$profile" "$inputs"); then
+    # What was missing last time may be there now.
+    if [ -z "$REFRESH" ] && current=$(published "$profile" "$inputs") && ! has_missing "$current/manifest.json"; then
         phase "$profile" "up to date: $current"
     else
         make_profile "$profile" "$inputs"
     fi
     unlock "$profile"
+    report_missing "$profile" "$STORE/$profile/manifest.json"
 }
 
 make_profile() {
@@ -35,7 +38,8 @@ make_profile() {
     scratch "$new"
     phase "$profile" "asking the mirror for $SUITE"
     fetch_releases "$SUITE" "$work/releases"
-    hash=$(state_hash "$inputs" "$work/releases")
+    fetch_archives "$profile" "$work/archives"
+    hash=$(state_hash "$inputs" "$work/releases" "$work/archives")
     if [ -f "$STORE/$profile-${hash:0:12}/manifest.json" ]; then
         point_at "$profile" "$STORE/$profile-${hash:0:12}"
         phase "$profile" "up to date: $(readlink -f "$STORE/$profile")"
@@ -43,30 +47,31 @@ make_profile() {
         SOURCE_DATE_EPOCH=$(release_date "$work"/releases/*)
         export SOURCE_DATE_EPOCH
         bootstrap_root "$profile" "$work"
-        provision_root "$profile" "$work/root"
-        hash=$(state_hash "$inputs" "$work/root/var/lib/apt/lists")
+        provision_root "$profile" "$work"
+        hash=$(state_hash "$inputs" "$work/root/var/lib/apt/lists" "$work/archives")
         make_disk "$profile" "$work" "$new/disk.qcow2" "$hash"
         phase "$profile" "writing the manifest"
         run python3 "$IMAGES/lib/manifest.py" disk --folder "$new" --inputs "$inputs" --hash "$hash" --profile "$profile" \
-            --suite "$SUITE" --root "$work/root" --created "$SOURCE_DATE_EPOCH"
+            --suite "$SUITE" --root "$work/root" --archives "$work/archives/archives.json" --created "$SOURCE_DATE_EPOCH"
         publish "$profile" "$new" "$hash"
     fi
     remove_scratch
     unlock work
 }
 
-# state_hash INPUTS FOLDER: what names an artefact: all that is in the repository, and the state of the archive as
-# the signed indexes in the folder say.
+# state_hash INPUTS FOLDER ARCHIVES: what names an artefact: all that is in the repository, the state of the archive as
+# the signed indexes in the folder say, and what came from elsewhere.
 state_hash() {
     {
         echo "$1"
+        cat "$3/archives.json"
         find "$2" -maxdepth 1 -name '*InRelease' -exec sha256sum {} + | cut -c1-64 | LC_ALL=C sort
     } | digest
 }
 
-# bootstrap_root PROFILE WORK: Debian with the profile's packages in WORK/root.
+# bootstrap_root PROFILE WORK [PACKAGES]: Debian in WORK/root, with the profile's packages or others.
 bootstrap_root() {
-    local profile=$1 work=$2
+    local profile=$1 work=$2 packages=${3:-$(package_list "$1")}
     archive_sources "$SUITE" >"$work/archive.sources"
     {
         apt_settings 'http|https|Check-|Allow'
@@ -74,7 +79,7 @@ bootstrap_root() {
     } >"$work/apt.conf"
     phase "$profile" "preparing Debian $SUITE"
     FOLLOW=$profile run_apart mmdebstrap --mode=root --variant=minbase --format=directory --architectures=amd64 \
-        --include="$(package_list "$profile")" --skip=cleanup/apt/lists \
+        --include="$packages" --skip=cleanup/apt/lists \
         --aptopt="$work/apt.conf" --aptopt='Acquire::Languages "none"' --aptopt='APT::Install-Recommends "false"' \
         --aptopt='Acquire::Retries "2"' --dpkgopt="$IMAGES/overlay/etc/dpkg/dpkg.cfg.d/capsule" \
         "$SUITE" "$work/root" "$work/archive.sources"
@@ -97,8 +102,8 @@ package_list() {
     sed 's/#.*//' "$IMAGES/profiles/$1/packages" | xargs -n 1 | paste -sd,
 }
 
-# provision_root PROFILE ROOT: runs the provisioning scripts inside.
+# provision_root PROFILE WORK: runs the provisioning scripts inside WORK/root.
 provision_root() {
     phase "$1" "provisioning"
-    run_apart bash "$IMAGES/lib/enter.sh" "$2" "$IMAGES" "$1"
+    run_apart bash "$IMAGES/lib/enter.sh" "$2/root" "$IMAGES" "$2/archives" "$1"
 }

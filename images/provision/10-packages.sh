@@ -8,3 +8,6 @@ done
 if [ ${#missing[@]} -gt 0 ]; then
     apt-get install -y --no-install-recommends "${missing[@]}"
 fi
+# Not only because another package needs it: that one may go.
+# shellcheck disable=SC2086  # names
+[ -z "$wanted" ] || apt-mark manual $wanted >/dev/null

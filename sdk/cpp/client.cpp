@@ -156,13 +156,13 @@ Result<void> Client::remove_at(std::string target) {
 
 // ---- the daemon -----------------------------------------------------------------------------
 
-namespace {
-
-Result<json::object> object_of(Result<json::value> value) {
-    if (!value) return fail(std::move(value).error());
-    if (!value->is_object()) return fail(Kind::protocol_violation, "the answer is not an object");
-    return std::move(value->get_object());
+Result<json::object> object_of(Result<json::value> answer) {
+    if (!answer) return fail(std::move(answer).error());
+    if (!answer->is_object()) return fail(Kind::protocol_violation, "the answer is not an object");
+    return std::move(answer->get_object());
 }
+
+namespace {
 
 std::string runs_target(const RunFilter& filter) {
     std::string target = "/v1/runs";

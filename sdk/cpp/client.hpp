@@ -83,6 +83,12 @@ class Client {
     Result<Named> capsule(const std::string& space, const std::string& name);
     Result<void> delete_capsule(const std::string& space, const std::string& name);
 
+    Result<json::array> images();
+    Result<json::object> image(const std::string& name);
+    Result<json::object> delete_image(const std::string& name);  // what was deleted
+    // The namespace's record; "" = the host's image again.
+    Result<json::object> set_default_image(const std::string& space, const std::string& image);
+
     // start, exec and the waits survive a daemon that restarts (reconnect_limit).
     Result<Run> start(const std::string& space, const std::string& capsule);
     Result<Page<Run>> runs(const RunFilter& filter);
@@ -130,6 +136,9 @@ class Client {
 // "/v1/namespaces/NS/KIND/NAME", each part percent-encoded; path of a file within a VFS keeps '/'.
 std::string encode_path(std::string_view path);
 std::string encode_part(std::string_view part);
+
+// The object that an answer is, or a failure.
+Result<json::object> object_of(Result<json::value> answer);
 
 // A failure from an answer of status 400 or more.
 protocol::Failure read_problem(const ResponseHead& head, const std::string& body);

@@ -96,6 +96,7 @@ Result<Run> read_run(const json::value& value) {
     run.max_duration = text_of(*object, "maxDuration");
     run.accelerator = text_of(*object, "accelerator");
     run.transport = text_of(*object, "transport");
+    run.image = text_of(*object, "image");
     run.started_by = text_of(*object, "startedBy");
     run.document = *object;
     return run;

@@ -28,6 +28,7 @@ struct Run {
     Run() = default;
     std::string id, space, capsule, status, phase, failure_details;
     std::string created_at, ready_at, ended_at, max_duration, accelerator, transport, started_by;
+    std::string image;
     json::object document;
     bool has_started() const { return status != "Starting"; }
     bool has_ended() const;

@@ -235,6 +235,57 @@ const std::vector<CommandSpec>& table() {
          .has_json = false,
          .has_namespace = true},
 
+        {.noun = "image",
+         .verb = "list",
+         .positionals = {},
+         .rest = "",
+         .options = {},
+         .summary = "list the images that capsules can start from",
+         .details = "IMAGE in other commands and in definitions is a name, which stands for its "
+                    "current version, or a version. The default is what capsules get that name "
+                    "none, where their namespace does not either.",
+         .run = list_images},
+        {.noun = "image",
+         .verb = "show",
+         .positionals = {{"IMAGE"}},
+         .rest = "",
+         .options = {{'p', "packages", "", "list the Debian packages in it"}},
+         .summary = "show an image, and what is missing in it",
+         .details = "",
+         .run = show_image},
+        {.noun = "image",
+         .verb = "build",
+         .positionals = {{"PROFILE"}},
+         .rest = "OPTION",
+         .options = {{0, "refresh", "",
+                      "ask the mirror for newer packages; rebuild if there are any"}},
+         .summary = "build an image, if what it is made from has changed",
+         .details = "PROFILE is full, base, another folder of images/profiles, or one of kernel, "
+                    "initrd and all (kernel, initrd and base). Runs images/build.sh, of the source "
+                    "tree that mt was built in or in /usr/share/capsule-host, as root, on this "
+                    "machine; needs no running daemon. What follows -- is handed to it, for "
+                    "example --store DIR or --source dotnet=ADDRESS#sha512=HEX.",
+         .run = build_image,
+         .has_json = false},
+        {.noun = "image",
+         .verb = "use",
+         .positionals = {{"IMAGE", false}},
+         .rest = "",
+         .options = {{0, "reset", "", "the host's default again"}},
+         .summary = "choose the image of the namespace's capsules that name none",
+         .details = "Without IMAGE and --reset it says what is chosen. Live runs keep theirs.",
+         .run = use_image,
+         .has_namespace = true},
+        {.noun = "image",
+         .verb = "delete",
+         .positionals = {{"IMAGE"}},
+         .rest = "",
+         .options = {},
+         .summary = "delete a version of an image that nothing needs",
+         .details = "Refused while a live run or the default of a namespace needs it. If it is the "
+                    "current version, the name then stands for the newest one that is left.",
+         .run = delete_image},
+
         {.noun = "runs",
          .verb = "list",
          .positionals = {},
@@ -396,11 +447,12 @@ constexpr std::array<Option, 3> common{{
     {'h', "help", "", "explain this command"},
 }};
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> nouns{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> nouns{{
     {"namespace", "scopes in which names are unique"},
     {"vfs", "file systems kept on the host and mounted in capsules"},
     {"secret", "values kept encrypted on the host"},
     {"capsule", "recipes for throwaway machines"},
+    {"image", "disks that capsules start from"},
     {"runs", "started capsules"},
     {"commands", "what is executed in a run"},
     {"key", "bearer keys for the API over TCP"},

@@ -28,6 +28,12 @@ Result<int> set_secret(Context& context);
 Result<int> list_secrets(Context& context);
 Result<int> delete_secret(Context& context);
 
+Result<int> list_images(Context& context);
+Result<int> show_image(Context& context);
+Result<int> build_image(Context& context);
+Result<int> use_image(Context& context);
+Result<int> delete_image(Context& context);
+
 Result<int> run_deploy(Context& context);
 
 Result<int> list_capsules(Context& context);

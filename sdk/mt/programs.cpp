@@ -15,15 +15,40 @@ bool is_program(const std::string& path) {
            ::access(path.c_str(), X_OK) == 0;
 }
 
+constexpr char installed_builder[] = "/usr/share/capsule-host/images/build.sh";
+constexpr char installed_agent[] = "/usr/lib/capsule-host/capsule-agent";
+// A build folder may lie a few levels below the source tree.
+constexpr int levels_up = 4;
+
 std::string own_folder() {
-    std::array<char, 4096> path;
-    const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
-    if (length <= 0) return {};
-    const std::string program(path.data(), static_cast<std::size_t>(length));
+    const std::string program = own_program();
     return program.substr(0, program.rfind('/'));
 }
 
 }  // namespace
+
+std::string own_program() {
+    std::array<char, 4096> path;
+    const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
+    return length <= 0 ? std::string() : std::string(path.data(), static_cast<std::size_t>(length));
+}
+
+std::string find_image_builder() {
+    std::string folder = own_folder();
+    for (int level = 0; level < levels_up && !folder.empty(); ++level) {
+        folder.erase(folder.rfind('/'));
+        if (std::string builder = folder + "/images/build.sh"; is_program(builder)) return builder;
+    }
+    return is_program(installed_builder) ? installed_builder : "";
+}
+
+std::string find_agent() {
+    const std::string folder = own_folder();
+    for (const std::string& place : {folder + "/capsule-agent", std::string(installed_agent)}) {
+        if (is_program(place)) return place;
+    }
+    return {};
+}
 
 std::string find_daemon() {
     std::vector<std::string> folders;

@@ -49,6 +49,7 @@ void print_run(Context& context, const sdk::Run& run) {
                            {"ended", run.ended_at},
                            {"limit", run.max_duration},
                            {"runs on", run.accelerator + ", " + run.transport},
+                           {"image", run.image},
                            {"started by", run.started_by}});
 }
 

@@ -9,6 +9,11 @@ import subprocess
 import sys
 
 
+DISK_SIZES = {"base": 4 << 30, "full": 10 << 30}
+TOOLS = {"build-essential", "curl", "ffmpeg", "git", "jq", "openjdk-17-jdk-headless", "pandoc", "python3-pip", "python3-venv",
+         "unzip"}
+
+
 def sha256(path):
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -26,10 +31,12 @@ def check_disk(folder, manifest):
     info = json.loads(subprocess.check_output(
         ["qemu-img", "info", "--output=json", os.path.join(folder, disk["file"])]))
     assert info["format"] == disk["format"] == "qcow2"
-    assert info["virtual-size"] == disk["virtualSize"] == 4 << 30
+    assert info["virtual-size"] == disk["virtualSize"] == DISK_SIZES[manifest["profile"]]
     assert "backing-filename" not in info
     names = {package["name"] for package in manifest["packages"]}
     assert {"apt", "bash", "python3", "procps", "ca-certificates", "e2fsprogs"} <= names, "packages are missing"
+    if manifest["profile"] == "full":
+        check_full(manifest, names)
     assert "systemd" not in names and "sqlite3" not in names, "packages too many"
     assert manifest["user"] == {"name": "maitento", "uid": 1000, "gid": 1000,
                                 "home": "/home/maitento", "shell": "/bin/bash"}
@@ -37,6 +44,16 @@ def check_disk(folder, manifest):
         assert source["scheme"] in ("http", "https") and source["host"] and source["port"] > 0
         assert source["path"].startswith("/") and source["suite"].startswith(manifest["debianSuite"])
     assert manifest["aptSources"], "no apt sources"
+
+
+def check_full(manifest, names):
+    """Every tool is there or said to be missing, with a reason."""
+    assert TOOLS <= names, f"packages are missing: {TOOLS - names}"
+    archives = {entry["name"]: entry["version"] for entry in manifest["archives"]}
+    missing = {entry["name"]: entry["reason"] for entry in manifest["missing"]}
+    assert archives["node"].startswith("22.") and "npm" in archives
+    assert archives.keys() | missing.keys() == {"node", "npm", "dotnet"}
+    assert all(missing.values())
 
 
 def main(folder):

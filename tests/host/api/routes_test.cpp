@@ -85,6 +85,40 @@ TEST(Routes, Secrets) {
     EXPECT_EQ(host.request("DELETE", "/v1/namespaces/team/secrets/token").code(), "not-found");
 }
 
+TEST(Routes, Images) {
+    Harness host;
+    const auto listed = host.request("GET", "/v1/images");
+    EXPECT_EQ(listed.status, 200);
+    EXPECT_THAT(listed.body, HasSubstr(R"("version":"full-00000000000a","current":true)"));
+    EXPECT_THAT(listed.body, HasSubstr(R"("problem":"its manifest cannot be read"})"));
+    EXPECT_EQ(listed.body.find("packages"), std::string::npos);
+    const auto shown = host.request("GET", "/v1/images/full");
+    EXPECT_THAT(
+        shown.body,
+        HasSubstr(
+            R"("missing":[{"name":"dotnet","what":".NET 8 SDK","reason":"no source is set for it"}])"));
+    EXPECT_THAT(shown.body,
+                HasSubstr(R"("packages":[{"name":"git","version":"1:2.39.5-0+deb12u2"}])"));
+    EXPECT_EQ(host.request("GET", "/v1/images/none").code(), "not-found");
+    EXPECT_EQ(host.request("GET", "/v1/images/Full").code(), "invalid-name");
+    EXPECT_EQ(host.request("DELETE", "/v1/images/full").code(), "in-use");
+}
+
+TEST(Routes, DefaultImageOfANamespace) {
+    Harness host;
+    const auto set =
+        host.request("PUT", "/v1/namespaces/team/image", R"({"image": "full-00000000000a"})");
+    EXPECT_EQ(set.status, 200);
+    EXPECT_EQ(text_of(set, "image"), "full-00000000000a");
+    EXPECT_EQ(host.request("PUT", "/v1/namespaces/team/image", R"({"image": "../etc"})").code(),
+              "invalid-name");
+    EXPECT_EQ(host.request("PUT", "/v1/namespaces/team/image", R"({"name": "full"})").code(),
+              "invalid-request");
+    const auto reset = host.request("DELETE", "/v1/namespaces/team/image");
+    EXPECT_EQ(reset.status, 200);
+    EXPECT_EQ(reset.body.find("image"), std::string::npos);
+}
+
 TEST(Routes, Deploy) {
     Harness host;
     host.on_loop([&] {

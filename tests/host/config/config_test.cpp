@@ -68,6 +68,7 @@ TEST_F(ConfigTest, NamesWhatItDoesNotKnow) {
 TEST_F(ConfigTest, RefusesValuesThatCannotBe) {
     for (const std::vector<std::string>& wrong :
          std::vector<std::vector<std::string>>{{"--state", "relative"},
+                                               {"--image", "../etc"},
                                                {"--listen", "7070"},
                                                {"--listen", "127.0.0.1:99999"},
                                                {"--accelerator", "xen"},

@@ -62,10 +62,31 @@ class FakeDisks final : public Disks {
 
     Result<BootImage> image(const std::string& name) override {
         if (!has_image) return protocol::fail(protocol::Kind::not_found, "no image");
+        TRY(const ImageInfo info, describe_image(name));
         BootImage image;
-        image.name = name.empty() ? "base" : name;
+        image.name = info.name;
+        image.version = info.version;
         image.disk_bytes = 4ull << 30;
         return image;
+    }
+    Result<void> verify(const BootImage& image) override {
+        verified.push_back(image.version);
+        if (damaged.contains(image.version)) {
+            return protocol::fail(protocol::Kind::io, image.version + " is damaged");
+        }
+        return {};
+    }
+    Result<std::vector<ImageInfo>> images() override { return store; }
+    Result<ImageInfo> describe_image(const std::string& name) override {
+        const std::string wanted = name.empty() ? "base" : name;
+        for (const ImageInfo& info : store) {
+            if (info.version == wanted || (info.current && info.name == wanted)) return info;
+        }
+        return protocol::fail(protocol::Kind::not_found, "there is no image " + wanted);
+    }
+    Result<void> remove_image(const std::string& version) override {
+        std::erase_if(store, [&](const ImageInfo& info) { return info.version == version; });
+        return {};
     }
     RunFolder layout(const RunId& run) const override {
         RunFolder layout;
@@ -105,8 +126,20 @@ class FakeDisks final : public Disks {
     std::uint64_t last_disk_bytes = 0;
     bool has_image = true;
     std::string console_log;  // a real file, for tests in which the console is looked at
+    std::vector<ImageInfo> store{stored("base", "base-000000000001", true),
+                                 stored("full", "full-000000000001", true),
+                                 stored("full", "full-000000000002", false)};
+    std::set<std::string> damaged;
+    std::vector<std::string> verified;
 
   private:
+    static ImageInfo stored(const char* name, const char* version, bool current) {
+        ImageInfo info;
+        info.name = name;
+        info.version = version;
+        info.current = current;
+        return info;
+    }
     Faults& faults_;
 };
 

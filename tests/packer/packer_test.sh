@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Checks that Packer makes the same disk as images/build.sh: builds profile base both ways, compares, boots the result.
+# Needs root, the Debian mirror and some minutes. Prints a line for each check; the last line counts them.
+set -euo pipefail
+
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+ROOT=$(cd "$HERE/../.." && pwd)
+STORE=/var/lib/capsuled/images
+CACHE=/var/cache/capsuled
+PASSED=0
+FAILED=0
+
+while [ $# -gt 0 ]; do
+    case $1 in
+    --store) STORE=${2:?--store needs a folder} && shift 2 ;;
+    --cache) CACHE=${2:?--cache needs a folder} && shift 2 ;;
+    --help) echo "Usage: packer_test.sh [--store DIR] [--cache DIR]   (defaults: $STORE $CACHE)" && exit 0 ;;
+    *) echo "packer_test.sh: unknown argument $1" >&2 && exit 2 ;;
+    esac
+done
+
+WORK=$(mktemp -d /var/tmp/packer-test.XXXXXX)
+trap 'rm -rf "$WORK"' EXIT
+# shellcheck source=tests/images/boot.sh
+. "$ROOT/tests/images/boot.sh"
+
+# check NAME COMMAND...: passes if the command succeeds; its output is shown if it does not.
+check() {
+    local name=$1
+    shift
+    if "$@" >"$WORK/output" 2>&1; then
+        PASSED=$((PASSED + 1))
+        echo "ok    $name"
+    else
+        FAILED=$((FAILED + 1))
+        echo "FAIL  $name"
+        tail -n 25 "$WORK/output" | sed 's/^/      /'
+    fi
+}
+
+finish() {
+    echo "$PASSED passed, $FAILED failed, $1 skipped"
+    [ "$FAILED" -eq 0 ]
+    exit
+}
+
+for tool in packer qemu-system-x86_64 mmdebstrap gcc cpio; do
+    if ! command -v "$tool" >/dev/null; then
+        echo "skip  packer: $tool is not installed (apt-get install packer qemu-system-x86 mmdebstrap gcc cpio)"
+        finish 1
+    fi
+done
+[ "$(id -u)" -eq 0 ] || { echo "must run as root" >&2 && exit 2; }
+
+native() {
+    "$ROOT/images/build.sh" base --refresh --store "$STORE" --cache "$CACHE"
+}
+
+packed() {
+    "$ROOT/packer/build.sh" base --output "$WORK/packed" --cache "$CACHE"
+}
+
+# same MEMBER: the two manifests agree in it.
+same() {
+    python3 - "$STORE/base/manifest.json" "$WORK/packed/manifest.json" "$1" <<'PYTHON'
+import json
+import sys
+
+one, other = (json.load(open(path, encoding="utf-8"))[sys.argv[3]] for path in sys.argv[1:3])
+if one != other:
+    for text, left, right in (("only natively", one, other), ("only with packer", other, one)):
+        print(text, [entry for entry in left if entry not in right] if isinstance(left, list) else left)
+    sys.exit(1)
+print(len(one), "entries")
+PYTHON
+}
+
+# Names, types, modes and owners of all files; not the times of what a running machine writes, and not apt's own caches.
+same_files() {
+    local side
+    for side in native packed; do
+        local disk=$STORE/base/disk.qcow2
+        [ "$side" = native ] || disk=$WORK/packed/disk.qcow2
+        cat >"$WORK/list.sh" <<'SCRIPT'
+find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /run -o -path /tmp -o -path /var/cache/apt -o -path /var/lib/apt \
+    -o -path /var/lib/dpkg \) -prune -o -printf 'file %M %U %G %p %l\n' | LC_ALL=C sort
+echo "file: end"
+SCRIPT
+        boot "$side" "$WORK/list.sh" "$(readlink -f "$disk")" || return 1
+        grep '^file ' "$WORK/$side.txt" >"$WORK/$side.files"
+        grep -q '^file: end' "$WORK/$side.txt" || { tail "$WORK/$side.txt"; return 1; }
+    done
+    diff "$WORK/native.files" "$WORK/packed.files"
+}
+
+boots_and_ends() {
+    boot userland "$ROOT/tests/images/guest_checks.sh" "$WORK/packed/disk.qcow2" || { cat "$WORK/userland.log"; return 1; }
+    grep -q '^guest: end' "$WORK/userland.txt"
+}
+
+guest_says() {
+    grep -qx "guest: ok $1" "$WORK/userland.txt" || { grep -A 5 "$1" "$WORK/userland.txt"; return 1; }
+}
+
+check "kernel builds, or is there" "$ROOT/images/build.sh" kernel --store "$STORE" --cache "$CACHE"
+check "base builds in a folder" native
+check "base builds with packer" packed
+if [ -f "$WORK/packed/manifest.json" ]; then
+    check "the same packages in the same versions" same packages
+    check "the same apt sources" same aptSources
+    check "the same user" same user
+    check "the same files" same_files
+    check "the disk boots, poweroff ends it" boots_and_ends
+    while read -r name; do
+        check "guest: $name" guest_says "$name"
+    done < <(sed -n 's/^probe "\([^"]*\)".*/\1/p' "$ROOT/tests/images/guest_checks.sh")
+fi
+finish 0
