@@ -27,7 +27,7 @@ downloaded=(adduser init-system-helpers libvirt-clients libvirt-daemon-system qe
 # The disk is mounted by name, the network is QEMU's; nothing starts by itself that holds apt's locks.
 configure() {
     local folder=$1
-    printf '/dev/vda / ext4 defaults 0 1\n' >"$folder/etc/fstab"
+    printf '/dev/vda / ext4 defaults 0 0\n' >"$folder/etc/fstab"
     echo capsule-test-host >"$folder/etc/hostname"
     printf '127.0.0.1 localhost capsule-test-host\n' >"$folder/etc/hosts"
     printf '[Match]\nName=en* eth*\n[Network]\nDHCP=ipv4\n' >"$folder/etc/systemd/network/10-test.network"
@@ -48,7 +48,7 @@ make_host() {
     phase host "preparing Debian 13"
     ssh-keygen -q -t ed25519 -N "" -C nested-test -f "$new/key"
     # shellcheck disable=SC2016  # $1 is mmdebstrap's
-    FOLLOW=host make_root "$WORK/root" "$(IFS=,; echo "${installed[*]}")" --skip=cleanup/apt/cache \
+    FOLLOW=host make_root minbase "$WORK/root" "$(IFS=,; echo "${installed[*]}")" --skip=cleanup/apt/cache \
         --customize-hook='chroot "$1" apt-get install -y --no-install-recommends --download-only '"${downloaded[*]}"
     phase host "making its disk"
     configure "$WORK/root"

@@ -50,7 +50,7 @@ make_userland() {
     phase package "preparing a Debian 13 userland with compiler"
     rm -rf --one-file-system "$CACHE"/userland-*
     scratch "$userland.new"
-    FOLLOW=package make_root "$userland.new" "$packages"
+    FOLLOW=package make_root apt "$userland.new" "$packages"
     mkdir -p "$userland.new/source" "$userland.new/build"
     mv -T "$userland.new" "$userland"
 }

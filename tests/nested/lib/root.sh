@@ -8,13 +8,13 @@ root_inputs() {
     printf '%s\n' "$1"
 }
 
-# make_root FOLDER PACKAGES [MMDEBSTRAP-OPTION...]: a root that keeps its apt lists and the mirror.
+# make_root VARIANT FOLDER PACKAGES [MMDEBSTRAP-OPTION...]: a root that keeps its apt lists and the mirror.
 make_root() {
-    local folder=$1 packages=$2
-    shift 2
+    local variant=$1 folder=$2 packages=$3
+    shift 3
     archive_sources "$SUITE" >"$WORK/archive.sources"
     apt_settings 'http|https|Check-|Allow' >"$WORK/apt.conf"
-    run_apart mmdebstrap --mode=root --format=directory --architectures=amd64 --variant=apt \
+    run_apart mmdebstrap --mode=root --format=directory --architectures=amd64 --variant="$variant" \
         --include="$packages" --skip=cleanup/apt/lists --aptopt="$WORK/apt.conf" \
         --aptopt='Acquire::Languages "none"' --aptopt='APT::Install-Recommends "false"' --aptopt='Acquire::Retries "2"' \
         "$@" "$SUITE" "$folder" "$WORK/archive.sources"
