@@ -244,7 +244,8 @@ std::vector<OptionText> option_texts() {
     Config config;
     Raw raw = standard_values(config);
     std::vector<OptionText> texts;
-    for (const auto& option : settings(config, raw).options()) {
+    const auto known = settings(config, raw);
+    for (const auto& option : known.options()) {
         // "MIB (=512)"
         const std::string parameter = option->format_parameter();
         const std::size_t open = parameter.find(" (=");

@@ -94,10 +94,12 @@ std::string completion() {
             append_word(list, "--" + std::string(option.name));
         }
     }
-    return "# shellcheck shell=bash\n# Completion of mt for bash; made from mt's own table of "
-           "commands.\n" +
-           "_mt_nouns=\"" + nouns + "\"\n" + word_table("_mt_verbs", verbs) +
-           word_table("_mt_options", options) + std::string(completion_function);
+    std::string out =
+        "# shellcheck shell=bash\n"
+        "# Completion of mt for bash; made from mt's own table of commands.\n";
+    out += "_mt_nouns=\"" + nouns + "\"\n";
+    out += word_table("_mt_verbs", verbs) + word_table("_mt_options", options);
+    return out.append(completion_function);
 }
 
 }  // namespace
