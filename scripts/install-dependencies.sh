@@ -54,8 +54,8 @@ testing=(curl openssh-client)
 
 packages=("${release[@]}" "${build[@]}" "${images[@]}" "${running[@]}")
 [ "$tests" = no ] || packages+=("${testing[@]}")
-# dpkg-dev: finds out which packages the programs' libraries are in.
-[ "$only_build" = no ] || packages=("${release[@]}" "${build[@]}" dpkg-dev)
+# dpkg-dev and file: find out which packages the programs need.
+[ "$only_build" = no ] || packages=("${release[@]}" "${build[@]}" dpkg-dev file)
 if [ "$list" = yes ]; then
     printf '%s\n' "${packages[@]}"
     exit 0

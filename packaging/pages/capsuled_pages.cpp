@@ -19,15 +19,17 @@ std::string manual() {
     out += ".SH SYNOPSIS\n" + roff_bold("capsuled [OPTIONS]") + "\n.br\n" +
            roff_bold("capsuled doctor [--json] [--no-boot]") + "\n";
     out += ".SH DESCRIPTION\n" +
-           roff_text("The daemon of the capsule host. It keeps definitions, file systems and "
-                     "secrets, starts a virtual machine through libvirt for each run, and serves "
-                     "HTTP and JSON on a Unix socket, whose users equal root, and on request on "
-                     "TCP. SIGTERM ends the daemon and leaves runs alive; the next one takes them "
-                     "back. `capsuled doctor` says what this host can do, and what to do about "
-                     "what it cannot.") +
+           roff_text(
+               "The daemon of the capsule host. It keeps definitions, file systems and "
+               "secrets, starts a virtual machine through libvirt for each run, and serves "
+               "HTTP and JSON on a Unix socket, whose users equal root, and on request on "
+               "TCP. SIGTERM ends the daemon and leaves runs alive; the next one takes them "
+               "back. `capsuled doctor` says what this host can do, and what to do about "
+               "what it cannot.") +
            "\n.SH OPTIONS\n" +
-           roff_text("Each is also a line `name = value` of the configuration file; the command "
-                     "line wins.") +
+           roff_text(
+               "Each is also a line `name = value` of the configuration file; the command "
+               "line wins.") +
            "\n";
     for (const OptionText& option : host::config::option_texts()) {
         out += ".TP\n" + roff_bold("--" + option.name + " " + option.value) + "\n";
@@ -47,7 +49,8 @@ std::string manual() {
 
 std::string configuration() {
     std::string out =
-        "# Configuration of capsuled. Lines `name = value`; those below are commented out and show\n"
+        "# Configuration of capsuled. Lines `name = value`; those below are commented out and "
+        "show\n"
         "# the defaults. The command line wins. After a change: systemctl restart capsuled\n"
         "# (runs go on).\n";
     for (const OptionText& option : host::config::option_texts()) {

@@ -37,9 +37,10 @@ std::string manual() {
     out += ".SH NAME\nmt \\- run commands in throwaway Linux machines\n";
     out += ".SH SYNOPSIS\n" + roff_bold("mt NOUN VERB [OPTIONS]") + "\n";
     out += ".SH DESCRIPTION\n" +
-           roff_text("Talks to `capsuled`, which runs commands in throwaway Linux machines: what a "
-                     "machine is like says a definition, called a capsule; each started one is a "
-                     "run. `mt NOUN-VERB` is the same as `mt NOUN VERB`.") +
+           roff_text(
+               "Talks to `capsuled`, which runs commands in throwaway Linux machines: what a "
+               "machine is like says a definition, called a capsule; each started one is a "
+               "run. `mt NOUN-VERB` is the same as `mt NOUN VERB`.") +
            "\n.SH COMMANDS\n";
     for (const CommandSpec& spec : mt::command_table()) out += manual_of(spec);
     out += ".SH ENVIRONMENT\n" + roff_lines(mt::environment_help());

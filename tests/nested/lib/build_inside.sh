@@ -20,7 +20,7 @@ rm -f "$build"/*.deb
 exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 HOME=/tmp CMAKE_CXX_COMPILER_LAUNCHER=$launcher \
     CCACHE_DIR=/ccache JOBS="${CAPSULE_JOBS:-2}" chroot "$userland" /bin/bash -euc '
     cd /source
-    cmake --preset release -B /build -DBUILD_TESTS=OFF -DWARNINGS_AS_ERRORS=ON
+    cmake --preset release -B /build -DBUILD_TESTS=OFF
     cmake --build /build -j "$JOBS"
     cd /build
     cpack -G DEB
