@@ -1,6 +1,6 @@
 # The Debian package: `cpack -G DEB` in the build folder, built on the release it is for. The files
 # in debian/ are what dpkg runs and asks.
-set(PACKAGE_MAINTAINER "capsule host maintainers <root@localhost>" CACHE STRING
+set(PACKAGE_MAINTAINER "capsule host maintainers <maintainers@capsule-host.invalid>" CACHE STRING
     "Who answers for the package: NAME <ADDRESS>")
 
 set(CPACK_GENERATOR DEB)

@@ -54,8 +54,8 @@ std::string configuration() {
         "# the defaults. The command line wins. After a change: systemctl restart capsuled\n"
         "# (runs go on).\n";
     for (const OptionText& option : host::config::option_texts()) {
-        out += "\n# " + option.value + ": " + option.help + "\n#" + option.name + " = " +
-               option.standard + "\n";
+        out += "\n# " + option.value + ": " + option.help + "\n#" + option.name + " =" +
+               (option.standard.empty() ? "" : " " + option.standard) + "\n";
     }
     return out;
 }

@@ -65,7 +65,7 @@ configuration_is_commented() {
     # Each option of the program is there.
     local option
     for option in state listen socket-group memory uid-first egress-allow; do
-        grep -q "^#$option = " /etc/capsuled/capsuled.conf
+        grep -q "^#$option =" /etc/capsuled/capsuled.conf
         capsuled --help | has "--$option "
     done
     # And every line can be switched on.
