@@ -11,7 +11,7 @@ start_machine() {
     setpriv --pdeathsig KILL -- qemu-system-x86_64 -name capsule-nested -nodefaults -no-user-config -display none \
         -machine q35 -accel tcg -cpu EPYC -smp 1 -m 4096 -no-reboot \
         -kernel "$host/vmlinuz" -initrd "$host/initrd.img" \
-        -append "root=/dev/vda rw console=ttyS0 no_timer_check quiet" \
+        -append "root=/dev/vda rw console=ttyS0 no_timer_check quiet systemd.mask=serial-getty@ttyS0.service systemd.default_timeout_start_sec=300" \
         -drive "file=$work/disk.qcow2,if=virtio,format=qcow2,cache=unsafe" \
         -drive "file=$work/data.raw,if=virtio,format=raw,readonly=on" \
         -netdev "user,id=net,hostfwd=tcp:127.0.0.1:$port-:22" -device virtio-net-pci,netdev=net \
@@ -25,10 +25,10 @@ start_machine() {
 }
 
 wait_for_machine() {
-    local deadline=$((SECONDS + 300))
+    local deadline=$((SECONDS + 900))
     until inside true 2>/dev/null; do
         kill -0 "$machine" 2>/dev/null || broken "QEMU has ended: $(tail -n 3 "$results/qemu.log")"
-        [ "$SECONDS" -lt "$deadline" ] || broken "the test host did not answer within 300 s, see $results/console.log"
+        [ "$SECONDS" -lt "$deadline" ] || broken "the test host did not answer within 900 s, see $results/console.log"
         sleep 2
     done
 }
