@@ -11,7 +11,7 @@ namespace host {
 
 namespace {
 
-constexpr char installed_program[] = "/usr/lib/capsuled/capsule-egress";
+constexpr char installed_program[] = "/usr/lib/capsule-host/capsule-egress";
 
 std::string find_program(const config::Config& config) {
     if (!config.egress_program.empty()) return config.egress_program;

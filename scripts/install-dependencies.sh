@@ -5,18 +5,21 @@ set -euo pipefail
 
 usage() {
     cat <<'HELP'
-Usage: scripts/install-dependencies.sh [--tests] [--list]
+Usage: scripts/install-dependencies.sh [--tests | --build] [--list]
 
   --tests   also what only the tests need
+  --build   only what compiling and packing need
   --list    print the packages and install nothing
 HELP
 }
 
 tests=no
+only_build=no
 list=no
 while [ $# -gt 0 ]; do
     case $1 in
         --tests) tests=yes ;;
+        --build) only_build=yes ;;
         --list) list=yes ;;
         -h | --help) usage; exit 0 ;;
         *) echo "install-dependencies.sh: unknown argument $1" >&2; usage >&2; exit 2 ;;
@@ -51,6 +54,8 @@ testing=(curl openssh-client)
 
 packages=("${release[@]}" "${build[@]}" "${images[@]}" "${running[@]}")
 [ "$tests" = no ] || packages+=("${testing[@]}")
+# dpkg-dev and file: find out which packages the programs need.
+[ "$only_build" = no ] || packages=("${release[@]}" "${build[@]}" dpkg-dev file)
 if [ "$list" = yes ]; then
     printf '%s\n' "${packages[@]}"
     exit 0

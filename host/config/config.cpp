@@ -246,4 +246,26 @@ std::string help() {
     return text.str();
 }
 
+std::vector<OptionText> option_texts() {
+    Config config;
+    Raw raw = standard_values(config);
+    std::vector<OptionText> texts;
+    const auto known = settings(config, raw);
+    for (const auto& option : known.options()) {
+        // "MIB (=512)"
+        const std::string parameter = option->format_parameter();
+        const std::size_t open = parameter.find(" (=");
+        OptionText text;
+        text.name = option->long_name();
+        text.value = parameter.substr(0, open);
+        text.help = option->description();
+        if (open != std::string::npos) {
+            const std::size_t start = open + 3;
+            text.standard = parameter.substr(start, parameter.size() - start - 1);
+        }
+        texts.push_back(std::move(text));
+    }
+    return texts;
+}
+
 }  // namespace host::config

@@ -39,7 +39,7 @@ struct Config {
     std::uint32_t uid_first, uid_count;
 
     // ---- egress ----
-    std::string egress_program;              // "" = beside capsuled, then /usr/lib/capsuled
+    std::string egress_program;              // "" = beside capsuled, then /usr/lib/capsule-host
     std::vector<std::string> egress_ranges;  // reachable although not public
     std::vector<std::string> package_sources;
 
@@ -61,5 +61,12 @@ struct Invocation {
 // an empty one; one that exists and cannot be read is an error.
 protocol::Result<Invocation> parse(const std::vector<std::string>& arguments);
 std::string help();
+
+// An option of the configuration file as text: what its template and the manual are made from.
+struct OptionText {
+    std::string name, value, help;
+    std::string standard;  // "" = nothing, or what `help` says
+};
+std::vector<OptionText> option_texts();
 
 }  // namespace host::config

@@ -1,6 +1,7 @@
 #include "host/storage/beneath.hpp"
 
 #include <cerrno>
+#include <cstdint>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/syscall.h>

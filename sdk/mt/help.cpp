@@ -49,23 +49,6 @@ std::string wrap(std::string_view text, std::size_t width) {
     return out;
 }
 
-std::string option_title(const Option& option) {
-    std::string title = option.letter != 0 ? std::string("-") + option.letter + ", " : "    ";
-    title.append("--").append(option.name);
-    if (!option.value.empty()) title.append(" ").append(option.value);
-    return title;
-}
-
-std::vector<Option> options_of(const CommandSpec& spec) {
-    std::vector<Option> options = spec.options;
-    for (const Option& option : common_options()) {
-        if (option.name == "json" && !spec.has_json) continue;
-        if (option.name == "namespace" && !spec.has_namespace) continue;
-        options.push_back(option);
-    }
-    return options;
-}
-
 // Two columns, the first as wide as its widest entry.
 std::string columns(const std::vector<std::pair<std::string, std::string>>& rows) {
     std::size_t width = 0;
@@ -92,6 +75,30 @@ std::string option_rows(const CommandSpec& spec) {
 }
 
 }  // namespace
+
+std::string_view environment_help() {
+    return environment_text;
+}
+std::string_view exit_code_help() {
+    return exit_code_text;
+}
+
+std::string option_title(const Option& option) {
+    std::string title = option.letter != 0 ? std::string("-") + option.letter + ", " : "    ";
+    title.append("--").append(option.name);
+    if (!option.value.empty()) title.append(" ").append(option.value);
+    return title;
+}
+
+std::vector<Option> options_of(const CommandSpec& spec) {
+    std::vector<Option> options = spec.options;
+    for (const Option& option : common_options()) {
+        if (option.name == "json" && !spec.has_json) continue;
+        if (option.name == "namespace" && !spec.has_namespace) continue;
+        options.push_back(option);
+    }
+    return options;
+}
 
 std::string usage_line(const CommandSpec& spec) {
     std::string line = "mt " + title_of(spec);

@@ -99,5 +99,28 @@ TEST_F(ConfigTest, KnowsItsCommands) {
     EXPECT_NE(help().find("--accelerator"), std::string::npos);
 }
 
+// The template of the configuration file and the manual are made from them.
+TEST_F(ConfigTest, DefaultsAsTextsAreTheDefaults) {
+    std::string file;
+    for (const OptionText& option : option_texts()) {
+        EXPECT_FALSE(option.value.empty()) << option.name;
+        EXPECT_FALSE(option.help.empty()) << option.name;
+        if (!option.standard.empty()) file += option.name + " = " + option.standard + "\n";
+    }
+    EXPECT_NE(file.find("memory = 512\n"), std::string::npos) << file;
+    EXPECT_NE(file.find("state = /var/lib/capsuled\n"), std::string::npos) << file;
+    const auto written = parsed({}, file);
+    ASSERT_TRUE(written) << written.error().describe();
+    const Config standard;
+    EXPECT_EQ(written->config.state, standard.state);
+    EXPECT_EQ(written->config.key, standard.key);
+    EXPECT_EQ(written->config.listen, standard.listen);
+    EXPECT_EQ(written->config.memory_bytes, standard.memory_bytes);
+    EXPECT_EQ(written->config.disk_reserve_bytes, standard.disk_reserve_bytes);
+    EXPECT_EQ(written->config.retention_hours, standard.retention_hours);
+    EXPECT_EQ(written->config.uid_first, standard.uid_first);
+    EXPECT_EQ(written->config.egress_ranges, standard.egress_ranges);
+}
+
 }  // namespace
 }  // namespace host::config

@@ -1,0 +1,88 @@
+#!/bin/bash
+# Builds the disk of a fresh Debian 13 host, kept in the cache: prints nothing but progress; the result is the folder
+# `host` there, with `disk.raw`, `vmlinuz`, `initrd.img` and the key to sign in with, `key`.
+# The packages that capsule-host depends on are not installed, only downloaded, as from a mirror next door.
+set -euo pipefail
+export LC_ALL=C.UTF-8
+umask 022
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+IMAGES=$root/images
+APT_SOURCES=/etc/apt
+CACHE=${CAPSULE_NESTED_CACHE:-/var/cache/capsuled/nested}
+SUITE=trixie
+DISK_SIZE=10G
+
+# shellcheck source=images/lib/common.sh
+. "$IMAGES/lib/common.sh"
+# shellcheck source=images/lib/archive.sh
+. "$IMAGES/lib/archive.sh"
+# shellcheck source=tests/nested/lib/root.sh
+. "$root/tests/nested/lib/root.sh"
+
+installed=(apparmor apt-utils bash-completion ca-certificates dbus debconf init iproute2 initramfs-tools kmod
+    linux-image-cloud-amd64 man-db openssh-server procps python3 systemd systemd-sysv udev zstd)
+downloaded=(adduser init-system-helpers libvirt-clients libvirt-daemon-system qemu-system-x86 qemu-utils virtiofsd)
+
+# The disk is mounted by name, the network is QEMU's; nothing starts by itself that holds apt's locks.
+configure() {
+    local folder=$1
+    printf '/dev/vda / ext4 defaults 0 0\n' >"$folder/etc/fstab"
+    echo capsule-test-host >"$folder/etc/hostname"
+    printf '127.0.0.1 localhost capsule-test-host\n' >"$folder/etc/hosts"
+    printf '[Match]\nName=en* eth*\n[Network]\nDHCP=ipv4\n' >"$folder/etc/systemd/network/10-test.network"
+    # The name server of QEMU's user-mode network.
+    printf 'nameserver 10.0.2.3\n' >"$folder/etc/resolv.conf"
+    rm -f "$folder"/etc/apt/sources.list "$folder"/etc/apt/sources.list.d/*
+    cp "$WORK/archive.sources" "$folder/etc/apt/sources.list.d/debian.sources"
+    printf 'Acquire::Languages "none";\n' >"$folder/etc/apt/apt.conf.d/10test"
+    apt_settings 'http|https|Check-|Allow' >>"$folder/etc/apt/apt.conf.d/10test"
+    systemctl --root="$folder" enable systemd-networkd ssh 2>/dev/null
+    systemctl --root="$folder" mask apt-daily.timer apt-daily-upgrade.timer systemd-networkd-wait-online.service \
+        man-db.timer e2scrub_reap.service 2>/dev/null
+    # Minutes under emulation, and nothing of what is tested.
+    echo 'update_initramfs=no' >"$folder/etc/initramfs-tools/update-initramfs.conf"
+    echo 'man-db man-db/auto-update boolean false' | chroot "$folder" debconf-set-selections
+    rm -f "$folder/var/lib/man-db/auto-update"
+    echo force-unsafe-io >"$folder/etc/dpkg/dpkg.cfg.d/test"
+    install -d -m 0700 "$folder/root/.ssh"
+    cp "$new/key.pub" "$folder/root/.ssh/authorized_keys"
+}
+
+make_host() {
+    phase host "preparing Debian 13"
+    ssh-keygen -q -t ed25519 -N "" -C nested-test -f "$new/key"
+    # shellcheck disable=SC2016  # $1 is mmdebstrap's
+    FOLLOW=host make_root minbase "$WORK/root" "$(IFS=,; echo "${installed[*]}")" --skip=cleanup/apt/cache \
+        --customize-hook='chroot "$1" apt-get install -y --no-install-recommends --download-only '"${downloaded[*]}"
+    phase host "making its disk"
+    configure "$WORK/root"
+    cp "$WORK"/root/boot/vmlinuz-* "$new/vmlinuz"
+    cp "$WORK"/root/boot/initrd.img-* "$new/initrd.img"
+    run mke2fs -q -t ext4 -E lazy_itable_init=1 -d "$WORK/root" "$new/disk.raw" "$DISK_SIZE"
+}
+
+require_root
+require_tools mmdebstrap:mmdebstrap mke2fs:e2fsprogs ssh-keygen:openssh-client systemctl:systemd
+mkdir -p "$CACHE"
+require_space "$CACHE" 6000 "the test host"
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+lock host "$CACHE/.lock-host"
+log_to "$CACHE/host.log"
+WORK=$CACHE/work-host
+scratch "$WORK"
+
+hash=$({ root_inputs "${installed[*]} ${downloaded[*]}" && cat "${BASH_SOURCE[0]}" "$root/tests/nested/lib/root.sh"; } | digest)
+made=$CACHE/host-${hash:0:12}
+if [ -f "$made/disk.raw" ]; then
+    phase host "up to date: $made"
+else
+    rm -rf --one-file-system "$CACHE"/host-*
+    new=$made.new
+    scratch "$new"
+    make_host
+    mv -T "$new" "$made"
+fi
+ln -sfnT "${made##*/}" "$CACHE/host"
