@@ -6,5 +6,5 @@ if [ -f "$ARCHIVES/dotnet.tgz" ]; then
     ln -sf ../lib/dotnet/dotnet /usr/bin/dotnet
     echo /usr/lib/dotnet >/etc/dotnet/install_location
     printf '%s\n' DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1 >>/etc/capsule/environment
-    dotnet --version
+    DOTNET_CLI_HOME=/tmp DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1 dotnet --version
 fi
