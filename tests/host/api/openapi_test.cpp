@@ -145,6 +145,7 @@ class OpenApi : public ::testing::Test {
         put("{run}", run);
         put("{command}", command);
         put("{id}", "k1");
+        put("{image}", "full");
         put("{path}", "file.txt");
         return text;
     }
@@ -213,6 +214,7 @@ TEST_F(OpenApi, EveryRouteAnswersAsDocumented) {
         {"createNamespace", R"({"name": "mine"})"},
         {"createVfs", R"({"name": "mine"})"},
         {"deploy", R"({"files": []})"},
+        {"putDefaultImage", R"({"image": "full"})"},
         {"changeFile", R"({"operation": "makeFolder"})"},
         {"sendCommand", R"({"command": "true"})"},
         {"resizeTerminal", R"({"rows": 1, "columns": 1})"},
@@ -250,6 +252,7 @@ TEST_F(OpenApi, EveryDocumentedProblemOfTheServiceArrivesAsSuch) {
             std::string body;
             if (route.operation == "createKey") body = R"({"label": "x", "namespaces": []})";
             if (route.body.schema == "NameRequest") body = R"({"name": "mine"})";
+            if (route.operation == "putDefaultImage") body = R"({"image": "full"})";
             if (route.operation == "deploy") body = R"({"files": []})";
             if (route.operation == "sendCommand") body = R"({"command": "true"})";
             if (route.operation == "resizeTerminal") body = R"({"rows": 1, "columns": 1})";
