@@ -129,6 +129,7 @@ std::string Table::render(bool for_terminal) const {
                 out.append(widths[column] - width_of(line[column]) + 2, ' ');
             }
         }
+        out.erase(out.find_last_not_of(' ') + 1);  // of cells that are empty at a line's end
         out.push_back('\n');
     }
     return out;
