@@ -101,8 +101,8 @@ TEST(RunsList, FollowsPagesUpToItsLimit) {
                                       {{"MAITENTO_URL", daemon.url()}});
     EXPECT_EQ(outcome.out,
               "ID  CAPSULE         STATUS   CREATED  ENDED\n"
-              "r1  default.report  Running           \n"
-              "r1  default.report  Running           \n");
+              "r1  default.report  Running\n"
+              "r1  default.report  Running\n");
     EXPECT_EQ(daemon.requests(),
               (std::vector<std::string>{"GET /v1/runs?live=true&limit=2",
                                         "GET /v1/runs?live=true&limit=1&after=cur"}));
@@ -117,7 +117,7 @@ TEST(RunsList, SaysWhichRunsAreEnding) {
     });
     EXPECT_EQ(program::run({"runs", "list"}, {{"MAITENTO_URL", daemon.url()}}).out,
               "ID  CAPSULE  STATUS             CREATED  ENDED\n"
-              "r1  report   Starting (ending)           \n");
+              "r1  report   Starting (ending)\n");
 }
 
 TEST(RunsPing, PrintsEachRoundTripAndTheirMedian) {
