@@ -7,7 +7,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 
 usage() {
     cat <<'HELP'
-Usage: tests/run.sh [--tier unit|vm|nested|soak|images|all]... [--only PATTERN] [--build DIR] [--sanitize] [--strict]
+Usage: tests/run.sh [--tier unit|vm|nested|soak|images|all]... [--only PATTERN] [--build DIR] [--sanitize] [--strict] [--quick]
 
   --tier TIER    run this tier; may be given several times (default: unit and vm)
                    unit    logic, no root and no machine needed
@@ -19,6 +19,7 @@ Usage: tests/run.sh [--tier unit|vm|nested|soak|images|all]... [--only PATTERN] 
   --only PATTERN run the VM cases whose id or name matches (shell patterns, comma-separated)
   --build DIR    build folder (default: build)
   --sanitize     build and run the unit tier with the address and undefined-behaviour sanitizers
+  --quick        leave out the VM cases that take minutes
   --strict       a compiler's warning is an error
 HELP
 }
@@ -28,6 +29,7 @@ only='*'
 build=$root/build
 sanitize=no
 strict=OFF
+quick=()
 while [ $# -gt 0 ]; do
     case $1 in
         --tier) tiers+=("${2:?--tier needs a name}"); shift 2 ;;
@@ -35,6 +37,7 @@ while [ $# -gt 0 ]; do
         --build) build=${2:?--build needs a folder}; shift 2 ;;
         --sanitize) sanitize=yes; shift ;;
         --strict) strict=ON; shift ;;
+        --quick) quick=(--quick); shift ;;
         -h | --help) usage; exit 0 ;;
         *) echo "tests/run.sh: unknown argument $1" >&2; usage >&2; exit 2 ;;
     esac

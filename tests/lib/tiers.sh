@@ -1,5 +1,5 @@
 # Shell functions of tests/run.sh, one a tier. Each adds what it saw to passed, failed and skipped.
-# shellcheck shell=bash disable=SC2154  # root, build, only, sanitize, strict and tiers come from run.sh
+# shellcheck shell=bash disable=SC2154  # root, build, only, sanitize, strict, quick and tiers come from run.sh
 
 passed=0
 failed=0
@@ -73,7 +73,7 @@ run_vm() {
         count_closing_line "$build/images.log"
     fi
     say "tier vm: cases"
-    CAPSULE_BIN=$build/bin python3 "$root/tests/vm/runner.py" --only "$only" 2>&1 | tee "$build/vm.log" || true
+    CAPSULE_BIN=$build/bin python3 "$root/tests/vm/runner.py" --only "$only" "${quick[@]}" 2>&1 | tee "$build/vm.log" || true
     count_closing_line "$build/vm.log"
 }
 

@@ -4,7 +4,7 @@ import collections
 
 from harness import Host
 
-Case = collections.namedtuple("Case", "id title name module function tier")
+Case = collections.namedtuple("Case", "id title name module function tier long")
 registered = []
 
 
@@ -12,9 +12,10 @@ class Skip(Exception):
     """Raised by a case that cannot run here; the message is the reason a stranger would accept."""
 
 
-def case(case_id, title, tier="vm"):
+def case(case_id, title, tier="vm", long=False):
+    """`long`: takes minutes, so a quick run leaves it out."""
     def mark(function):
-        registered.append(Case(case_id, title, function.__name__, function.__module__, function, tier))
+        registered.append(Case(case_id, title, function.__name__, function.__module__, function, tier, long))
         return function
     return mark
 

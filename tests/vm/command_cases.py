@@ -98,7 +98,7 @@ def limit_ends_daemons():
     run.ok("pkill -f 'sleep 777[7]'")
 
 
-@case("O-06", "orphans do not pile up under the agent")
+@case("O-06", "orphans do not pile up under the agent", long=True)
 def orphans():
     run = shared_run()
 
@@ -195,7 +195,7 @@ def window_edges():
     expect((len(result["outputError"]), result["outputErrorFullLength"]), (65536, 65537))
 
 
-@case("O-11", "1 GiB on stdout")
+@case("O-11", "1 GiB on stdout", long=True)
 def flood():
     host, run = shared_host(), shared_run()
     other = host.up("flood-neighbour")
@@ -334,7 +334,7 @@ def order():
     expect(run.wait(slow)["outputStandard"], "slow\n")
 
 
-@case("many", "50 async commands at once, 500 queued")
+@case("many", "50 async commands at once, 500 queued", long=True)
 def many():
     run = shared_run()
     ids = [run.send(f"sleep 1; echo a{i}", **{"async": True}) for i in range(50)]

@@ -15,7 +15,7 @@ def of_run(host, run, program):
             if program in command and run.id in command and str(host.folder) in command]
 
 
-@case("O-13", "the guest's root file system is filled")
+@case("O-13", "the guest's root file system is filled", long=True)
 def disk_full():
     host = Host().start()
     try:
@@ -35,7 +35,7 @@ def disk_full():
         host.close()
 
 
-@case("O-25", "the daemon is killed with a capsule up")
+@case("O-25", "the daemon is killed with a capsule up", long=True)
 def daemon_killed():
     host = Host().start()
     try:

@@ -66,7 +66,7 @@ def refusal(call, *arguments):
     raise AssertionError(f"accepted: {arguments}")
 
 
-@case("image-full", "full has every tool it promises, or says that it is missing and why; no sqlite3")
+@case("image-full", "full has every tool it promises, or says that it is missing and why; no sqlite3", long=True)
 def full_tools():
     if not (IMAGES / "full").exists():
         raise Skip(f"the image full is not built in {IMAGES} (mt image build full)")
@@ -90,7 +90,7 @@ def full_tools():
     run.terminate()
 
 
-@case("image-work", "in full a program is compiled and run in C, Java and JavaScript, and a page is converted")
+@case("image-work", "in full a program is compiled and run in C, Java and JavaScript, and a page is converted", long=True)
 def full_works():
     if not (IMAGES / "full").exists():
         raise Skip(f"the image full is not built in {IMAGES} (mt image build full)")

@@ -48,7 +48,7 @@ def missing_package():
     assert result["reason"], "aborted without a reason"
 
 
-@case("O-18b", "several capsules install packages at once; no lock is in the way")
+@case("O-18b", "several capsules install packages at once; no lock is in the way", long=True)
 def packages_at_once():
     host = shared_host()
     host.deploy(withjq='packages = ["jq"]\nmaxDuration = "00:20:00"\n')

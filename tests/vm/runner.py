@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs the VM tests: every function marked @case in tests/vm/*_cases.py, in file order. Prints one line a
-case with its id, then `N passed, N failed, N skipped`. `runner.py [--list] [--only PATTERN,...] [--tier NAME]`."""
+case with its id, then `N passed, N failed, N skipped`. `runner.py [--list] [--only PATTERN,...] [--tier NAME] [--quick]`."""
 
 import argparse
 import fnmatch
@@ -19,6 +19,7 @@ def main():
     parser.add_argument("--list", action="store_true", help="print the cases and stop")
     parser.add_argument("--only", default="*", help="run the cases whose id, name or file matches one of these patterns, comma-separated")
     parser.add_argument("--tier", default="vm", help="vm (default) or soak")
+    parser.add_argument("--quick", action="store_true", help="leave out the cases that take minutes")
     options = parser.parse_args()
     for path in sorted(pathlib.Path(__file__).parent.glob("*_cases.py")):
         importlib.import_module(path.stem)
@@ -34,6 +35,8 @@ def main():
     for number, case in enumerate(chosen, 1):
         began = time.monotonic()
         try:
+            if case.long and options.quick:
+                raise cases.Skip("takes minutes, and this is a quick run")
             case.function()
             passed += 1
             print(f"ok   {case.id:12} {case.title} ({time.monotonic() - began:.1f} s)", flush=True)

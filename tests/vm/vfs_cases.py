@@ -94,7 +94,7 @@ def names():
     run.terminate()
 
 
-@case("O-23", "very many small files")
+@case("O-23", "very many small files", long=True)
 def many_files():
     host = shared_host()
     host.vfs("many")
@@ -114,7 +114,7 @@ def many_files():
     run.terminate()
 
 
-@case("O-24", "SQLite in WAL mode, shared mmap and git on the share")
+@case("O-24", "SQLite in WAL mode, shared mmap and git on the share", long=True)
 def databases():
     host = shared_host()
     host.vfs("mapped")
