@@ -66,9 +66,12 @@ until_true() {
 }
 
 platform_is_known() { mt host --json | has '"accelerator": "'; }
-# The daemon waits for images and then tries out what machines can run on.
+# The daemon waits for images and then tries out what machines can run on. Here everything is emulated, and a guest
+# within the guest slow.
 bring_images() {
+    echo 'kvm-patience = 120' >>/etc/capsuled/capsuled.conf
+    systemctl restart capsuled.service
     mkdir -p "$state/images"
     cp -a "$data"/images/. "$state/images/"
-    until_true 120 platform_is_known
+    until_true 300 platform_is_known
 }
