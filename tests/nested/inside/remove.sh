@@ -7,7 +7,7 @@ run=$(cat /tmp/run)
 left_files() {
     find /etc /usr /var /run -xdev \( -iname '*capsule*' -o -path '/var/lib/capsuled/*' -o -path '/etc/capsuled/*' \) \
         -not -path '/var/log/*' -not -path '/var/lib/dpkg/*' -not -path '/var/lib/apt/*' -not -path '/var/cache/debconf/*' \
-        -not -path '/var/lib/capsuled/vfs/*' 2>/dev/null | grep -v capsule-test-host | sort
+        -not -path '/var/lib/capsuled/vfs/*' 2>/dev/null | grep -v capsule-test- | sort
 }
 nothing_lives() {
     expect "$(virsh -q list --all --name | grep -c capsule- || true)" 0
