@@ -123,11 +123,11 @@ say "starting the test host"
 start_machine
 say "it answers"
 inside 'mkdir -p /media/data && mount -o ro /dev/vdb /media/data' || broken "its data disk cannot be mounted"
-group install 900
-group doctor 300
-group capsule 600
+group install 1800
+group doctor 900
+group capsule 1200
 if [ "$short" = no ]; then
-    for name in workbench restart upgrade remove; do group "$name" 600; done
+    for name in workbench restart upgrade remove; do group "$name" 1200; done
 fi
 collect
 if [ "$keep" = yes ]; then

@@ -44,6 +44,13 @@ json() {
     python3 -c 'import json, sys; d = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"
 }
 
+# Files whose names are like ours, and all in our folders; systemd itself has a `capsule@.service`.
+names_like_ours() {
+    find /etc /usr /var /run -xdev \( -iname '*capsule*' -o -path '/var/lib/capsuled/*' -o -path '/etc/capsuled/*' \) \
+        -not -path '/var/log/*' -not -path '/var/lib/dpkg/*' -not -path '/var/lib/apt/*' -not -path '/var/cache/debconf/*' \
+        -not -path '/var/lib/capsuled/vfs/*' 2>/dev/null | sort
+}
+
 # run_field RUN FIELD
 run_field() { mt runs show "$1" --json | json "d[\"$2\"]"; }
 domain_of() { echo "capsule-$1"; }
