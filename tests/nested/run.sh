@@ -71,7 +71,7 @@ make_data_disk() {
     done
     dpkg-deb -x "$(first_package)" "$unpacked"
     "$unpacked/usr/share/capsule-host/images/build.sh" initrd --store "$store" --cache "$work/image-cache" \
-        --agent "$unpacked/usr/lib/capsule-host/capsule-agent" --mt "$unpacked/usr/bin/mt"
+        --agent "$unpacked/usr/lib/capsule-host/capsule-agent" --mt "$unpacked/usr/bin/capsule-mt"
     mke2fs -q -t ext4 -d "$data" "$work/data.raw" 2G
 }
 

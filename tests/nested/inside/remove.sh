@@ -17,7 +17,9 @@ removal() {
     apt-get remove -y -q capsule-host >/var/log/remove-capsule-host.log 2>&1 || { tail -n 25 /var/log/remove-capsule-host.log; return 1; }
     nothing_lives
     refused systemctl --quiet is-active capsuled.service
-    refused command -v mt
+    refused command -v capsule-mt
+    # Who had the name before has it again.
+    expect "$(readlink -f "$(command -v mt)")" /usr/bin/mt-gnu
     [ ! -e /run/capsuled/api.sock ]
     [ -f "$state/state.db" ]
     [ -d "$state/vfs" ]
