@@ -80,6 +80,7 @@ Result<sandbox::Platform> find_platform(const config::Config& config,
     inputs.kernel = image.kernel.value;
     inputs.initrd = image.initrd.value;
     inputs.cache_file = config.runtime + "/accelerator.json";
+    inputs.deadline = std::chrono::seconds(config.kvm_patience_seconds);
     TRY(const auto accelerator, machine::choose_accelerator(choice_of(config.accelerator), inputs));
     const auto transport = machine::choose_transport();
     sandbox::Platform platform;

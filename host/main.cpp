@@ -37,6 +37,7 @@ int doctor(const Invocation& invocation) {
     options.images = invocation.config.images;
     options.image = invocation.config.image;
     options.state = invocation.config.state;
+    options.kvm_patience = std::chrono::seconds(invocation.config.kvm_patience_seconds);
     options.boot_capsule = !invocation.no_boot;
     const bool json = invocation.json;
     const auto checks = host::machine::run_doctor(options, [json](const std::string& name) {

@@ -50,6 +50,8 @@ options::options_description settings(Config& config, Raw& raw) {
     add("socket-group", value_of(config.socket_group, "GROUP"), "may use the Unix socket");
     add("libvirt", value_of(config.libvirt_uri, "URI"), "connection to libvirt");
     add("accelerator", value_of(raw.accelerator, "auto|kvm|tcg"), "what machines run on");
+    add("kvm-patience", value_of(config.kvm_patience_seconds, "SECONDS"),
+        "how long the guest may take that tries KVM out");
     add("log-level", value_of(config.log_level, "LEVEL"), "trace, debug, info, warn, error");
     add("memory", value_of(raw.memory_mib, "MIB"), "of a run whose recipe does not say");
     add("cpus", value_of(config.cpus, "N"), "of a run whose recipe does not say; 1 under tcg");
@@ -142,6 +144,8 @@ Result<void> finish(Config& config, const Raw& raw) {
         return protocol::fail(
             wrong("memory", "at least " + std::to_string(defaults::memory_bytes_min / mebibyte)));
     }
+    if (config.kvm_patience_seconds == 0)
+        return protocol::fail(wrong("kvm-patience", "at least 1"));
     if (config.cpus == 0) return protocol::fail(wrong("cpus", "at least 1"));
     if (config.retention_hours < 0) return protocol::fail(wrong("retention-hours", "at least 0"));
     // 65,535 and 2^32 - 1 are nobody's; below 1,000 are the system's own.

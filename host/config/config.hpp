@@ -26,6 +26,7 @@ struct Config {
     std::string listen;  // "" = Unix socket only
     std::string libvirt_uri = "qemu:///system";
     Accelerator accelerator = Accelerator::automatic;
+    std::uint32_t kvm_patience_seconds = 8;
     std::string log_level = "info";
 
     // ---- limits ----

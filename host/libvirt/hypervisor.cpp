@@ -2,6 +2,7 @@
 
 #include "host/libvirt/domain_logs.hpp"
 #include "host/libvirt/firmware.hpp"
+#include "host/libvirt/kvm_access.hpp"
 
 #include <algorithm>
 #include <array>
@@ -251,6 +252,9 @@ void LibvirtHypervisor::tell_resumed(const RunId& run) {
 Result<Machine> LibvirtHypervisor::start(const sandbox::MachineSpec& spec) {
     TRY(const auto current, session());
     TRY(const std::string xml, domain_xml(spec, installation_, traits_));
+    if (spec.accelerator == sandbox::Accelerator::kvm) {
+        TRY_VOID(let_group_use_kvm(traits_.qemu_group));
+    }
     {
         // Known before it exists, or an end right after the start would be missed.
         const std::lock_guard lock(mutex_);

@@ -55,6 +55,7 @@ struct DoctorOptions {
     DoctorOptions() = default;
     std::string images, state;
     std::string image;         // "" = the standard one
+    std::chrono::seconds kvm_patience{8};
     bool boot_capsule = true;  // boot a real machine through libvirt
 };
 // Blocking; needs no daemon. Calls `progress` before each check.

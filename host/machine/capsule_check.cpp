@@ -177,7 +177,9 @@ Result<std::string> boot(const DoctorOptions& options, sandbox::Accelerator acce
     const auto start = Clock::now();
     TRY(const auto machine, hypervisor->start(spec));
     const auto created = Clock::now();
-    const auto limit = accelerator == sandbox::Accelerator::kvm ? 20s : 60s;
+    // A whole Debian boots, and virtiofsd starts: more than the guest that tries KVM out.
+    const bool kvm = accelerator == sandbox::Accelerator::kvm;
+    const std::chrono::seconds limit = kvm ? options.kvm_patience + 12s : 60s;
     const bool answered = agent_answers(spec, machine, start + limit);
     const auto end = Clock::now();
     auto destroyed = hypervisor->destroy(run);

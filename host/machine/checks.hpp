@@ -19,7 +19,8 @@ Check check_apparmor();
 
 // ---- virtualization (platform_checks.cpp) ----
 // Fills in what the checks after it need.
-Check check_kvm(const std::string& images, AcceleratorReport& report);
+Check check_kvm(const std::string& images, std::chrono::seconds patience,
+                AcceleratorReport& report);
 Check check_accelerator(const AcceleratorReport& report);
 Check check_transport(const TransportReport& report);
 Check check_vsock_neighbours(const TransportReport& report);

@@ -67,8 +67,10 @@ std::uint64_t open_files_limit() {
 
 }  // namespace
 
-Check check_kvm(const std::string& images, AcceleratorReport& report) {
+Check check_kvm(const std::string& images, std::chrono::seconds patience,
+                AcceleratorReport& report) {
     ProbeInputs inputs;
+    inputs.deadline = patience;
     inputs.kernel = images + "/kernel/vmlinux";
     inputs.initrd = images + "/initrd/initrd.cpio";
     const auto chosen = choose_accelerator(AcceleratorChoice::automatic, inputs);

@@ -123,11 +123,13 @@ std::string Table::render(bool for_terminal) const {
     }
     std::string out;
     for (const auto& line : lines) {
+        std::size_t blanks = 0;
         for (std::size_t column = 0; column < line.size(); ++column) {
-            out.append(line[column]);
-            if (column + 1 < line.size()) {
-                out.append(widths[column] - width_of(line[column]) + 2, ' ');
+            if (!line[column].empty()) {
+                out.append(blanks, ' ').append(line[column]);
+                blanks = 0;
             }
+            blanks += widths[column] - (line[column].empty() ? 0 : width_of(line[column])) + 2;
         }
         out.erase(out.find_last_not_of(' ') + 1);  // of cells that are empty at a line's end
         out.push_back('\n');

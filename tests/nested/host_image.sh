@@ -1,7 +1,8 @@
 #!/bin/bash
-# Builds the disk of a fresh Debian 13 host, kept in the cache: prints nothing but progress; the result is the folder
-# `host` there, with `disk.raw`, `vmlinuz`, `initrd.img` and the key to sign in with, `key`.
-# The packages that capsule-host depends on are not installed, only downloaded, as from a mirror next door.
+# Builds the disk of a Debian 13 host: host_image.sh fresh|prepared. It is kept in the cache, where the folder
+# `host-fresh` or `host-prepared` has `disk.raw`, `vmlinuz`, `initrd.img` and the key to sign in with, `key`.
+# What capsule-host depends on is only downloaded in the fresh one, as from a mirror next door, and installed in the
+# prepared one: that takes a while in a machine whose processor is emulated.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 umask 022
@@ -12,6 +13,8 @@ APT_SOURCES=/etc/apt
 CACHE=${CAPSULE_NESTED_CACHE:-/var/cache/capsuled/nested}
 SUITE=trixie
 DISK_SIZE=10G
+kind=${1:-}
+[ "$kind" = fresh ] || [ "$kind" = prepared ] || { echo "Usage: host_image.sh fresh|prepared" >&2; exit 2; }
 
 # shellcheck source=images/lib/common.sh
 . "$IMAGES/lib/common.sh"
@@ -22,7 +25,10 @@ DISK_SIZE=10G
 
 installed=(apparmor apt-utils bash-completion ca-certificates dbus debconf init iproute2 initramfs-tools kmod
     linux-image-cloud-amd64 man-db openssh-server procps python3 systemd systemd-sysv udev zstd)
-downloaded=(adduser init-system-helpers libvirt-clients libvirt-daemon-system qemu-system-x86 qemu-utils virtiofsd)
+dependencies=(adduser init-system-helpers libvirt-clients libvirt-daemon-system qemu-system-x86 qemu-utils virtiofsd)
+
+downloaded=()
+if [ "$kind" = fresh ]; then downloaded=("${dependencies[@]}"); else installed+=("${dependencies[@]}"); fi
 
 # The disk is mounted by name, the network is QEMU's; nothing starts by itself that holds apt's locks.
 configure() {
@@ -40,10 +46,13 @@ configure() {
     systemctl --root="$folder" enable systemd-networkd ssh 2>/dev/null
     systemctl --root="$folder" mask apt-daily.timer apt-daily-upgrade.timer systemd-networkd-wait-online.service \
         man-db.timer e2scrub_reap.service 2>/dev/null
-    # Minutes under emulation, and nothing of what is tested.
+    # Minutes under emulation, and nothing of what is tested: profiles of programs that are not here, compiled at each
+    # boot; an initrd that is not booted; an index of manual pages.
+    find "$folder/etc/apparmor.d" -maxdepth 1 -type f -not -name '*virt*' -delete
     echo 'update_initramfs=no' >"$folder/etc/initramfs-tools/update-initramfs.conf"
     echo 'man-db man-db/auto-update boolean false' | chroot "$folder" debconf-set-selections
     rm -f "$folder/var/lib/man-db/auto-update"
+    [ "$kind" = fresh ] || touch "$folder/etc/capsule-test-prepared"
     echo force-unsafe-io >"$folder/etc/dpkg/dpkg.cfg.d/test"
     install -d -m 0700 "$folder/root/.ssh"
     cp "$new/key.pub" "$folder/root/.ssh/authorized_keys"
@@ -54,7 +63,7 @@ make_host() {
     ssh-keygen -q -t ed25519 -N "" -C nested-test -f "$new/key"
     # shellcheck disable=SC2016  # $1 is mmdebstrap's
     FOLLOW=host make_root minbase "$WORK/root" "$(IFS=,; echo "${installed[*]}")" --skip=cleanup/apt/cache \
-        --customize-hook='chroot "$1" apt-get install -y --no-install-recommends --download-only '"${downloaded[*]}"
+        --customize-hook='chroot "$1" apt-get install -y --no-install-recommends --download-only '"${downloaded[*]:-apt}"
     phase host "making its disk"
     configure "$WORK/root"
     cp "$WORK"/root/boot/vmlinuz-* "$new/vmlinuz"
@@ -74,15 +83,16 @@ log_to "$CACHE/host.log"
 WORK=$CACHE/work-host
 scratch "$WORK"
 
-hash=$({ root_inputs "${installed[*]} ${downloaded[*]}" && cat "${BASH_SOURCE[0]}" "$root/tests/nested/lib/root.sh"; } | digest)
-made=$CACHE/host-${hash:0:12}
+# What it is made from decides, and so this file, too.
+hash=$({ root_inputs "${installed[*]} ${downloaded[*]:-}" && cat "${BASH_SOURCE[0]}" "$root/tests/nested/lib/root.sh"; } | digest)
+made=$CACHE/host-$kind-${hash:0:12}
 if [ -f "$made/disk.raw" ]; then
     phase host "up to date: $made"
 else
-    rm -rf --one-file-system "$CACHE"/host-*
+    rm -rf --one-file-system "$CACHE/host-$kind"-*
     new=$made.new
     scratch "$new"
     make_host
     mv -T "$new" "$made"
 fi
-ln -sfnT "${made##*/}" "$CACHE/host"
+ln -sfnT "${made##*/}" "$CACHE/host-$kind"

@@ -11,7 +11,7 @@ usage() {
     cat <<'HELP'
 Usage: tests/nested/run.sh [--short] [--build DIR] [--keep]
 
-  --short      only: install, doctor, one capsule over KVM and vsock
+  --short      only: install, doctor, one capsule over KVM and vsock; on a host that has libvirt and QEMU already
   --build DIR  results and logs go to DIR/nested (default: build)
   --keep       leave the test host running at the end, until Enter is pressed, and say how to enter it
 HELP
@@ -71,7 +71,7 @@ make_data_disk() {
     done
     dpkg-deb -x "$(first_package)" "$unpacked"
     "$unpacked/usr/share/capsule-host/images/build.sh" initrd --store "$store" --cache "$work/image-cache" \
-        --agent "$unpacked/usr/lib/capsule-host/capsule-agent" --mt "$unpacked/usr/bin/mt"
+        --agent "$unpacked/usr/lib/capsule-host/capsule-agent" --mt "$unpacked/usr/bin/capsule-mt"
     mke2fs -q -t ext4 -d "$data" "$work/data.raw" 2G
 }
 
@@ -83,8 +83,10 @@ first_package() {
 group() {
     local log=$results/$1.log status=0
     say "$1"
-    timeout "$2" ssh "${ssh_options[@]}" root@127.0.0.1 "bash /media/data/inside/$1.sh" </dev/null 2>&1 |
-        tee "$log" | sed 's/^/    /' || status=$?
+    # In the background, so that a signal to this script ends it at once.
+    { timeout "$2" ssh "${ssh_options[@]}" root@127.0.0.1 "bash /media/data/inside/$1.sh" </dev/null 2>&1 |
+        tee "$log" | sed 's/^/    /'; } &
+    wait $! || status=$?
     passed=$((passed + $(grep -c '^ok ' "$log" || true)))
     skipped=$((skipped + $(grep -c '^skip ' "$log" || true)))
     failed=$((failed + $(grep -c '^FAIL ' "$log" || true)))
@@ -111,7 +113,9 @@ trap 'exit 143' TERM
 trap 'end_machine; rm -rf --one-file-system "$work"' EXIT
 
 say "the package and the test host"
-"$root/tests/nested/host_image.sh" || broken "its disk could not be made"
+kind=fresh
+[ "$short" = no ] || kind=prepared
+"$root/tests/nested/host_image.sh" "$kind" || broken "its disk could not be made"
 "$root/tests/nested/package.sh" "$work/packages" || broken "the package could not be built"
 say "the data disk"
 make_data_disk
@@ -119,11 +123,11 @@ say "starting the test host"
 start_machine
 say "it answers"
 inside 'mkdir -p /media/data && mount -o ro /dev/vdb /media/data' || broken "its data disk cannot be mounted"
-group install 900
-group doctor 300
-group capsule 600
+group install 1800
+group doctor 900
+group capsule 1200
 if [ "$short" = no ]; then
-    for name in workbench restart upgrade remove; do group "$name" 600; done
+    for name in workbench restart upgrade remove; do group "$name" 1200; done
 fi
 collect
 if [ "$keep" = yes ]; then

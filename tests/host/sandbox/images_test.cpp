@@ -16,6 +16,7 @@ class Images : public ::testing::Test, public World {
     Images() {
         start_daemon();
         script = programs_succeed;
+        settle();  // of what the start asks the workers for, nothing is open
     }
     void define_with(const std::string& name, const std::string& image) {
         model::Definition definition;

@@ -44,6 +44,13 @@ json() {
     python3 -c 'import json, sys; d = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"
 }
 
+# Files whose names are like ours, and all in our folders; systemd itself has a `capsule@.service`.
+names_like_ours() {
+    find /etc /usr /var /run -xdev \( -iname '*capsule*' -o -path '/var/lib/capsuled/*' -o -path '/etc/capsuled/*' \) \
+        -not -path '/var/log/*' -not -path '/var/lib/dpkg/*' -not -path '/var/lib/apt/*' -not -path '/var/cache/debconf/*' \
+        -not -path '/var/lib/capsuled/vfs/*' 2>/dev/null | sort
+}
+
 # run_field RUN FIELD
 run_field() { mt runs show "$1" --json | json "d[\"$2\"]"; }
 domain_of() { echo "capsule-$1"; }
@@ -66,9 +73,12 @@ until_true() {
 }
 
 platform_is_known() { mt host --json | has '"accelerator": "'; }
-# The daemon waits for images and then tries out what machines can run on.
+# The daemon waits for images and then tries out what machines can run on. Here everything is emulated, and a guest
+# within the guest slow.
 bring_images() {
+    echo 'kvm-patience = 120' >>/etc/capsuled/capsuled.conf
+    systemctl restart capsuled.service
     mkdir -p "$state/images"
     cp -a "$data"/images/. "$state/images/"
-    until_true 120 platform_is_known
+    until_true 300 platform_is_known
 }

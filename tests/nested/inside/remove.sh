@@ -4,11 +4,7 @@
 . /media/data/inside/checks.sh
 run=$(cat /tmp/run)
 
-left_files() {
-    find /etc /usr /var /run -xdev \( -iname '*capsule*' -o -path '/var/lib/capsuled/*' -o -path '/etc/capsuled/*' \) \
-        -not -path '/var/log/*' -not -path '/var/lib/dpkg/*' -not -path '/var/lib/apt/*' -not -path '/var/cache/debconf/*' \
-        -not -path '/var/lib/capsuled/vfs/*' 2>/dev/null | grep -v capsule-test-host | sort
-}
+left_files() { names_like_ours | comm -13 /root/names.before -; }
 nothing_lives() {
     expect "$(virsh -q list --all --name | grep -c capsule- || true)" 0
     refused pgrep -x 'capsuled|capsule-egress|virtiofsd'
@@ -21,7 +17,9 @@ removal() {
     apt-get remove -y -q capsule-host >/var/log/remove-capsule-host.log 2>&1 || { tail -n 25 /var/log/remove-capsule-host.log; return 1; }
     nothing_lives
     refused systemctl --quiet is-active capsuled.service
-    refused command -v mt
+    refused command -v capsule-mt
+    # Who had the name before has it again.
+    expect "$(readlink -f "$(command -v mt)")" /usr/bin/mt-gnu
     [ ! -e /run/capsuled/api.sock ]
     [ -f "$state/state.db" ]
     [ -d "$state/vfs" ]

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # The test host as a machine: plain QEMU with AMD-V emulated in software, so that it has a working /dev/kvm, and its
-# control channel, ssh over QEMU's user-mode network. Sourced by run.sh, which sets CACHE, work and results.
+# control channel, ssh over QEMU's user-mode network. Sourced by run.sh, which sets CACHE, kind, work and results.
 
 # One processor: a second one under emulation is not safe. `no_timer_check`: see images/README.md.
 start_machine() {
-    local host=$CACHE/host port
+    local host=$CACHE/host-$kind port
     # Offered by the kernel a moment ago; QEMU fails, and says so, if somebody else has taken it since.
     port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
     qemu-img create -q -f qcow2 -F raw -b "$(readlink -f "$host/disk.raw")" "$work/disk.qcow2"

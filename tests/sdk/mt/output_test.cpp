@@ -17,6 +17,13 @@ TEST(Table, AlignsColumnsByCharacters) {
               "a-longer-name  22\n");
 }
 
+TEST(Table, LeavesNoBlanksAtTheEndOfALine) {
+    mt::Table table({"NAME", "SIZE", "NOTE"});
+    table.add({"a", "", ""});
+    table.add({"b", "", "x"});
+    EXPECT_EQ(table.render(true), "NAME  SIZE  NOTE\na\nb           x\n");
+}
+
 TEST(Table, KeepsOneRowALine) {
     mt::Table table({"NAME"});
     table.add({"two\nlines"});
