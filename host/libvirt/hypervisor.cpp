@@ -232,9 +232,26 @@ void LibvirtHypervisor::on_news(const std::string& name, DomainNews news) {
         // counts.
         const auto known = known_.find(*run);
         if (known == known_.end() || std::exchange(known->second.end_told, true)) return;
+        if (known->second.starting) {
+            known->second.early_end = std::move(event);
+            return;
+        }
         observer = observer_;
     }
     if (observer) observer(std::move(event));
+}
+
+void LibvirtHypervisor::tell_early_end(const RunId& run) {
+    std::optional<MachineEvent> event;
+    std::function<void(MachineEvent)> observer;
+    {
+        const std::lock_guard lock(mutex_);
+        Known& known = known_[run];
+        known.starting = false;
+        event = std::exchange(known.early_end, std::nullopt);
+        observer = observer_;
+    }
+    if (event && observer) observer(std::move(*event));
 }
 
 void LibvirtHypervisor::tell_resumed(const RunId& run) {
@@ -258,7 +275,9 @@ Result<Machine> LibvirtHypervisor::start(const sandbox::MachineSpec& spec) {
     {
         // Known before it exists, or an end right after the start would be missed.
         const std::lock_guard lock(mutex_);
-        known_[spec.run] = Known();
+        Known known;
+        known.starting = true;
+        known_[spec.run] = std::move(known);
     }
     unsigned flags = VIR_DOMAIN_START_VALIDATE;
     if (lifetime_ == MachineLifetime::of_connection) flags |= VIR_DOMAIN_START_AUTODESTROY;
@@ -270,6 +289,7 @@ Result<Machine> LibvirtHypervisor::start(const sandbox::MachineSpec& spec) {
         known_.erase(spec.run);
         return protocol::fail(std::move(failure));
     }
+    tell_early_end(spec.run);
     auto machine = describe(spec.run, *domain);
     if (!machine) {
         if (auto undone = destroy(spec.run); !undone) {

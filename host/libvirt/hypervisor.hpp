@@ -42,6 +42,9 @@ class LibvirtHypervisor final : public sandbox::Hypervisor {
         Known() = default;
         std::shared_ptr<const MachineProcesses> processes;
         bool end_told = false;
+        // While libvirt still creates it, its answer is what counts: it knows why QEMU ended.
+        bool starting = false;
+        std::optional<sandbox::MachineEvent> early_end;
     };
 
     protocol::Result<std::shared_ptr<Session>> session();
@@ -51,6 +54,7 @@ class LibvirtHypervisor final : public sandbox::Hypervisor {
     void reconnect_loop();
     void tell_reconnected();
     void on_news(const std::string& domain_name, DomainNews news);
+    void tell_early_end(const protocol::RunId& run);
     void tell_resumed(const protocol::RunId& run);
     protocol::Result<sandbox::Machine> describe(const protocol::RunId& run, virDomain& domain);
     // nullopt: not of this installation. not_found: gone meanwhile.
