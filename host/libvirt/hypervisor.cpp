@@ -246,9 +246,10 @@ void LibvirtHypervisor::tell_early_end(const RunId& run) {
     std::function<void(MachineEvent)> observer;
     {
         const std::lock_guard lock(mutex_);
-        Known& known = known_[run];
-        known.starting = false;
-        event = std::exchange(known.early_end, std::nullopt);
+        const auto known = known_.find(run);
+        if (known == known_.end()) return;
+        known->second.starting = false;
+        event = std::exchange(known->second.early_end, std::nullopt);
         observer = observer_;
     }
     if (event && observer) observer(std::move(*event));
