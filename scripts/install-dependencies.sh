@@ -46,7 +46,7 @@ case ${ID:-}-${VERSION_ID:-} in
 esac
 
 # The configure step looks for GoogleTest and Python also when only the programs are built.
-build=(g++ cmake ninja-build pkg-config libexpected-dev libspdlog-dev libfmt-dev libsqlite3-dev libsodium-dev libssl-dev
+build=(g++ cmake ninja-build pkg-config libexpected-dev libspdlog-dev libfmt-dev libsqlite3-dev libsodium-dev libgnutls28-dev
     libvirt-dev libxml2-dev libgtest-dev libgmock-dev python3)
 images=(mmdebstrap libguestfs-tools qemu-utils zstd cpio kmod e2fsprogs)
 running=(qemu-system-x86 libvirt-daemon-system libvirt-clients procps)
