@@ -10,6 +10,7 @@ machine, under the same accelerator. Prints a table; `--json FILE` writes it too
 """
 
 import argparse
+import datetime
 import json
 import os
 import pathlib
@@ -21,7 +22,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "vm"))
-from harness import BIN, IMAGES, Host, UnixConnection, in_background, resident_kib
+from harness import BIN, IMAGES, Host, UnixConnection, eventually, in_background, resident_kib
 
 
 def quantiles(values):
@@ -64,7 +65,7 @@ def floor_once(accelerator, initrd, memory_mib):
 
 def bench_boot(host, count):
     host.deploy(empty='maxDuration = "00:10:00"\n')
-    accelerator = host.api.get("/v1/host")["accelerator"]
+    accelerator = eventually(lambda: host.api.get("/v1/host").get("accelerator"), 60, "the accelerator is known")
     floors, starts, parts = [], [], []
     with tempfile.TemporaryDirectory() as folder:
         initrd = pathlib.Path(folder, "floor.cpio")
@@ -98,9 +99,9 @@ def timeline(host, run_id):
             kind = line.split(":", 1)[1].strip()
         elif line.startswith("data:") and run_id in line:
             data = json.loads(line.split(":", 1)[1])
-            at = data["at"]
+            at = datetime.datetime.fromisoformat(data["at"].replace("Z", "+00:00")).timestamp()
             first = first if first is not None else at
-            steps.append([kind + (":" + data["phase"] if data.get("phase") else ""), at - first])
+            steps.append([kind + (":" + data["phase"] if data.get("phase") else ""), round((at - first) * 1000)])
             if kind == "run.ended":
                 connection.close()
                 return steps
@@ -215,7 +216,7 @@ def main():
     parser.add_argument("--count", type=int, default=10, help="boots (default 10); execs are ten times as many")
     parser.add_argument("--json", help="also write the results to this file")
     options = parser.parse_args()
-    host = Host("--log-level", "info").start()
+    host = Host(log_level="info").start()
     results = {}
     try:
         for name in options.only.split(","):

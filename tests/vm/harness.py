@@ -90,13 +90,13 @@ def definition_path(space, name=""):
 class Host:
     """A daemon with its own state, runtime and key; any number can live side by side."""
 
-    def __init__(self, *options, images=IMAGES, image="base"):
+    def __init__(self, *options, log_level="debug", images=IMAGES, image="base"):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="capsule-test-"))
         self.folder.chmod(0o711)  # a run's uid must be able to pass
         self.state, self.runtime = self.folder / "state", self.folder / "run"
         self.socket = self.runtime / "api.sock"
         self.log_path = self.folder / "capsuled.log"
-        self.options = list(options)
+        self.options = ["--log-level", log_level, *options]
         self.images, self.image = images, image
         self.process = None
         self.api = Api(str(self.socket))
@@ -108,7 +108,7 @@ class Host:
         self.process = subprocess.Popen(
             [BIN / "capsuled", "--state", self.state, "--runtime", self.runtime, "--images", self.images,
              "--image", self.image, "--key", self.folder / "secret.key", "--config", self.folder / "capsuled.conf",
-             "--log-level", "debug", *self.options],
+             *self.options],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         log.close()
         deadline = time.monotonic() + limit
