@@ -142,7 +142,7 @@ class ServiceImpl final : public Service, public std::enable_shared_from_this<Se
     boost::asio::awaitable<void> recover(std::shared_ptr<ServiceImpl> self);
     boost::asio::awaitable<void> reconcile(std::shared_ptr<ServiceImpl> self);
     boost::asio::awaitable<void> remove_strays(std::vector<Machine> machines);
-    boost::asio::awaitable<void> remove_loose_folders();
+    boost::asio::awaitable<void> remove_loose_folders(std::vector<std::string> folders);
     boost::asio::awaitable<void> remove_run_folder(RunId id);
 
     std::shared_ptr<Core> core_;

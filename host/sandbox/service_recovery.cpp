@@ -68,6 +68,8 @@ void ServiceImpl::on_reconnect() {
 // Three lists are compared: rows, machines, folders. Without libvirt's answer nothing is concluded.
 asio::awaitable<void> ServiceImpl::recover(std::shared_ptr<ServiceImpl>) {
     const TaskCount counted(*core_);
+    // Read before the first request can make new ones: a folder is loose while it is being made.
+    auto loose = database_.loose_folders();
     std::optional<std::vector<Machine>> machines;
     while (!machines && !core_->closing) {
         auto list = [hypervisor = core_->parts.hypervisor] { return hypervisor->list(); };
@@ -91,7 +93,7 @@ asio::awaitable<void> ServiceImpl::recover(std::shared_ptr<ServiceImpl>) {
         run->resolve(found == machines->end() ? std::nullopt : std::optional<Machine>(*found));
     }
     co_await remove_strays(std::move(*machines));
-    co_await remove_loose_folders();
+    if (loose) co_await remove_loose_folders(std::move(*loose));
     if (core_->closing) co_return;
     second_look_ = core_->clock.alarm_in(second_look, [weak = weak_from_this()] {
         const auto service = weak.lock();
@@ -158,10 +160,8 @@ asio::awaitable<void> ServiceImpl::remove_run_folder(RunId id) {
     }
 }
 
-asio::awaitable<void> ServiceImpl::remove_loose_folders() {
-    auto folders = database_.loose_folders();
-    if (!folders) co_return;
-    for (const std::string& folder : *folders) {
+asio::awaitable<void> ServiceImpl::remove_loose_folders(std::vector<std::string> folders) {
+    for (const std::string& folder : folders) {
         if (core_->closing) co_return;
         auto remove = [remove = core_->parts.vfs.remove, folder] { return remove(folder); };
         auto removed = co_await on_workers(*core_->parts.workers, std::move(remove));

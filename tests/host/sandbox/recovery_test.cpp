@@ -279,6 +279,18 @@ TEST_F(Recovery, RemovesWhatNoLiveRunOwns) {
     end_well(id);
 }
 
+TEST_F(Recovery, LeavesAloneAFileSystemThatIsMadeMeanwhile) {
+    for (std::size_t moment = 0; moment < 20; ++moment) {
+        kill_daemon();
+        start_daemon();
+        steps(moment);
+        const auto name = capsule("fresh-" + std::to_string(moment));
+        const auto made = call(service->create_vfs(Principal(), name));
+        ASSERT_TRUE(made && *made) << moment;
+        EXPECT_TRUE(vfs_folders.contains((*made)->folder)) << moment;
+    }
+}
+
 TEST_F(Recovery, AnAgentThatDoesNotAnswerIsAnError) {
     const RunId id = running();
     kill_daemon();
