@@ -117,7 +117,8 @@ asio::awaitable<void> RunSupervisor::abort_commands() {
 
 asio::awaitable<void> RunSupervisor::settle() {
     // What hangs on a dead virtiofsd cannot be stopped or unmounted, and would use up the time of
-    // the end. The other VFS have what was written: guests cache no writes to them.
+    // the end. The other VFS have what was written; only what a program has put into a shared
+    // mapping (mmap) and not synchronized is lost.
     if (!can_ask() || virtiofsd_died_) co_return;
     auto settled = co_await guest_->settle(model::defaults::settle_limit);
     if (!settled && !core_->closing) {

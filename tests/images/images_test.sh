@@ -8,8 +8,6 @@ ROOT=$(cd "$HERE/../.." && pwd)
 BUILD=$ROOT/images/build.sh
 STORE=/var/lib/capsuled/images
 CACHE=/var/cache/capsuled
-PASSED=0
-FAILED=0
 SKIPPED=0
 
 usage() {
@@ -28,19 +26,8 @@ done
 WORK=$(mktemp -d /tmp/images-test.XXXXXX)
 trap 'rm -rf "$WORK"' EXIT
 
-# check NAME COMMAND...: passes if the command succeeds; its output is shown if it does not.
-check() {
-    local name=$1
-    shift
-    if "$@" >"$WORK/output" 2>&1; then
-        PASSED=$((PASSED + 1))
-        echo "ok    $name"
-    else
-        FAILED=$((FAILED + 1))
-        echo "FAIL  $name"
-        tail -n 20 "$WORK/output" | sed 's/^/      /'
-    fi
-}
+# shellcheck source=tests/images/check.sh
+. "$HERE/check.sh"
 
 skip() {
     SKIPPED=$((SKIPPED + 1))

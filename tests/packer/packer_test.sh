@@ -7,8 +7,6 @@ HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ROOT=$(cd "$HERE/../.." && pwd)
 STORE=/var/lib/capsuled/images
 CACHE=/var/cache/capsuled
-PASSED=0
-FAILED=0
 
 while [ $# -gt 0 ]; do
     case $1 in
@@ -24,19 +22,8 @@ trap 'rm -rf "$WORK"' EXIT
 # shellcheck source=tests/images/boot.sh
 . "$ROOT/tests/images/boot.sh"
 
-# check NAME COMMAND...: passes if the command succeeds; its output is shown if it does not.
-check() {
-    local name=$1
-    shift
-    if "$@" >"$WORK/output" 2>&1; then
-        PASSED=$((PASSED + 1))
-        echo "ok    $name"
-    else
-        FAILED=$((FAILED + 1))
-        echo "FAIL  $name"
-        tail -n 25 "$WORK/output" | sed 's/^/      /'
-    fi
-}
+# shellcheck source=tests/images/check.sh
+. "$ROOT/tests/images/check.sh"
 
 finish() {
     echo "$PASSED passed, $FAILED failed, $1 skipped"
