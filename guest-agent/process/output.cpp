@@ -21,7 +21,8 @@ constexpr std::size_t held_bytes = protocol::limits::window_bytes + piece_bytes;
 // command's end overwrites nothing a lossless listener still wants.
 constexpr std::size_t pipe_bytes = 64u << 10;
 constexpr std::size_t ring_bytes = held_bytes + pipe_bytes;
-static_assert(ring_bytes >= protocol::limits::follow_ring_bytes);
+static_assert(ring_bytes >= protocol::limits::follow_ring_bytes &&
+              ring_bytes >= protocol::OutputWindow::smallest_ring_bytes);
 // Per turn of the loop, so that a flood does not starve other commands' answers.
 constexpr std::size_t turn_bytes = 256u << 10;
 // A program that writes in small pieces would wake the agent, which has the higher priority, for
@@ -34,7 +35,7 @@ constexpr std::size_t little_bytes = pipe_bytes / 2;
 }  // namespace
 
 Output::Output(boost::asio::any_io_executor executor)
-    : fd_(executor), hold_timer_(executor), pause_timer_(executor), ring_(ring_bytes) {}
+    : fd_(executor), hold_timer_(executor), pause_timer_(executor), window_(ring_bytes) {}
 
 void Output::start(protocol::UniqueFd fd, std::function<void()> on_end) {
     on_end_ = std::move(on_end);
@@ -111,7 +112,6 @@ bool Output::read_piece(std::size_t limit) {
 
 void Output::take(std::string_view bytes) {
     window_.append(bytes);
-    ring_.append(bytes);
     const auto holders = holders_;  // a listener may remove itself
     for (const auto& holder : holders) {
         if (holder.listener != nullptr) holder.listener->on_output();
@@ -178,7 +178,7 @@ std::size_t Output::room() {
             if (!from) continue;
             if (*from != holder.from) holder = {holder.listener, *from, std::nullopt};
         }
-        const std::uint64_t behind = ring_.end() - std::min(holder.from, ring_.end());
+        const std::uint64_t behind = raw().end() - std::min(holder.from, raw().end());
         if (behind < held_bytes) {
             holder.stuck_since.reset();
             room = std::min<std::size_t>(room, held_bytes - behind);

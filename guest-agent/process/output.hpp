@@ -1,13 +1,11 @@
 #pragma once
-// Output: one captured output of a command. Reads the pipe (or terminal), decodes every byte
-// exactly once into the window that becomes part of the result, and keeps the latest raw bytes for
-// live followers. Reads at full speed unless a lossless listener is behind: then the pipe fills and
+// Output: one captured output of a command. Reads the pipe (or terminal) into the window
+// that becomes part of the result, and keeps the latest raw bytes for live followers. Reads at full speed unless a lossless listener is behind: then the pipe fills and
 // the command waits, for at most limits::lossless_hold without progress.
 //
 // Threading: the loop thread. Lifetime: shared; pending reads keep it alive until close().
 
 #include "protocol/base/unique_fd.hpp"
-#include "protocol/text/byte_ring.hpp"
 #include "protocol/text/output_window.hpp"
 #include "protocol/wire/messages.hpp"
 
@@ -16,7 +14,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -48,11 +46,7 @@ class Output : public std::enable_shared_from_this<Output> {
     void close();
 
     bool ended() const { return ended_; }
-    std::uint64_t begin() const { return ring_.begin(); }
-    std::uint64_t end() const { return ring_.end(); }
-    std::string read(std::uint64_t offset, std::size_t limit) const {
-        return ring_.read(offset, limit);
-    }
+    const protocol::ByteRing& raw() const { return window_.raw(); }
     protocol::OutputReport report() const;
 
     void add(Listener& listener);
@@ -83,7 +77,6 @@ class Output : public std::enable_shared_from_this<Output> {
     boost::asio::steady_timer hold_timer_, pause_timer_;
     std::function<void()> on_end_;
     protocol::OutputWindow window_;
-    protocol::ByteRing ring_;
     std::vector<Holder> holders_;
     std::optional<TimePoint> hold_until_;  // when the timer is armed
     TimePoint last_turn_;

@@ -68,21 +68,20 @@ std::optional<std::uint64_t> FollowStream::Reader::held_from() const {
 }
 
 bool FollowStream::Reader::pump() {
+    const protocol::ByteRing& raw = output_.raw();
     bool sent_something = false;
-    if (offset_ < output_.begin()) {
+    if (offset_ < raw.begin()) {
         protocol::OutputGap gap;
         gap.channel = static_cast<std::uint8_t>(channel_);
         gap.from = offset_;
-        gap.to = output_.begin();
+        gap.to = raw.begin();
         owner_.event(protocol::encode_event(protocol::event::gap, gap));
-        offset_ = output_.begin();
+        offset_ = raw.begin();
         sent_something = true;
     }
-    while (offset_ < output_.end()) {
+    while (offset_ < raw.end()) {
         // One byte more than may be sent: what is not taken makes the session say when to go on.
-        const std::size_t most =
-            std::min(protocol::limits::data_payload_bytes, owner_.sendable(channel_) + 1);
-        const std::string bytes = output_.read(offset_, most);
+        const std::string_view bytes = raw.view(offset_, owner_.sendable(channel_) + 1);
         const std::size_t taken = owner_.send(channel_, bytes, false);
         offset_ += taken;
         sent_something = sent_something || taken > 0;
@@ -110,7 +109,7 @@ FollowStream::~FollowStream() {
 
 void FollowStream::start() {
     for (const auto& reader : readers_) {
-        if (reader.offset_ > reader.output_.end()) {
+        if (reader.offset_ > reader.output_.raw().end()) {
             return finish(protocol::encode_end_failure(
                 Failure(Kind::invalid_argument, "an offset lies beyond the output's end")));
         }
@@ -126,7 +125,7 @@ void FollowStream::start() {
 
 void FollowStream::on_exited(Command&) {
     exited_ = true;
-    for (auto& reader : readers_) reader.exit_offset_ = reader.output_.end();
+    for (auto& reader : readers_) reader.exit_offset_ = reader.output_.raw().end();
     pump();
 }
 
@@ -155,7 +154,7 @@ void FollowStream::on_lost() {
     // The consumer will want to go on from what it had taken.
     for (auto& reader : readers_) {
         if (const auto from = reader.held_from()) {
-            reader.output_.reserve(std::max(*from, reader.output_.begin()));
+            reader.output_.reserve(std::max(*from, reader.output_.raw().begin()));
         }
     }
 }

@@ -21,13 +21,13 @@ std::size_t utf8_sequence(std::string_view text) {
     if (text.empty()) return 0;
     auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
     if (byte(0) < 0x80) return 1;
-    const Utf8Lead lead = utf8_lead(byte(0));
-    if (lead.following == 0 || text.size() <= lead.following) return 0;
-    if (byte(1) < lead.lower || byte(1) > lead.upper) return 0;
-    for (std::size_t at = 2; at <= lead.following; ++at) {
-        if (byte(at) < 0x80 || byte(at) > 0xBF) return 0;
+    Utf8Expected expected = utf8_lead(byte(0));
+    if (expected.following == 0 || text.size() <= expected.following) return 0;
+    const std::size_t length = std::size_t{1} + expected.following;
+    for (std::size_t at = 1; at < length; ++at, expected = expected.next()) {
+        if (!expected.takes(byte(at))) return 0;
     }
-    return std::size_t{1} + lead.following;
+    return length;
 }
 
 bool is_valid_utf8(std::string_view text) {

@@ -7,14 +7,22 @@
 
 namespace protocol {
 
-// What may follow a lead byte: how many continuation bytes, and the range of the first of them (the
-// others are 80..BF). `following` is 0 for ASCII and for bytes that start nothing.
-struct Utf8Lead {
-    std::uint8_t following;
-    unsigned char lower, upper;
+// What may follow inside a sequence: how many continuation bytes, and the range of the next of them
+// (those after it are 80..BF). The range is empty when nothing may follow.
+struct Utf8Expected {
+    std::uint8_t following = 0;
+    unsigned char lower = 1, upper = 0;
+
+    constexpr bool takes(unsigned char byte) const { return lower <= byte && byte <= upper; }
+    // After a byte that it takes.
+    constexpr Utf8Expected next() const {
+        if (following <= 1) return {};
+        return {static_cast<std::uint8_t>(following - 1), 0x80, 0xBF};
+    }
 };
 
-constexpr Utf8Lead utf8_lead(unsigned char byte) {
+// After a byte that starts a sequence. Nothing follows ASCII and bytes that start nothing.
+constexpr Utf8Expected utf8_lead(unsigned char byte) {
     if (byte >= 0xC2 && byte <= 0xDF) return {1, 0x80, 0xBF};
     if (byte == 0xE0) return {2, 0xA0, 0xBF};  // no overlong forms
     if (byte == 0xED) return {2, 0x80, 0x9F};  // no surrogates
@@ -22,7 +30,7 @@ constexpr Utf8Lead utf8_lead(unsigned char byte) {
     if (byte == 0xF0) return {3, 0x90, 0xBF};  // no overlong forms
     if (byte >= 0xF1 && byte <= 0xF3) return {3, 0x80, 0xBF};
     if (byte == 0xF4) return {3, 0x80, 0x8F};  // nothing above U+10FFFF
-    return {0, 0, 0};
+    return {};
 }
 
 // Length of the ASCII run at the start.

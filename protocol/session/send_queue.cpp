@@ -9,64 +9,70 @@
 namespace protocol {
 namespace {
 
-// Small frames are handed to the transport together.
-constexpr std::size_t stage_bytes = limits::data_payload_bytes;
-
-std::size_t encoded_bytes(const Frame& frame) {
-    return limits::header_bytes + frame.payload.size();
+std::string encode(const Frame& frame) {
+    std::string encoded;
+    encoded.reserve(limits::header_bytes + frame.payload.size());
+    encode_frame(frame, encoded);
+    return encoded;
 }
 
 }  // namespace
 
 void SendQueue::push_control(const Frame& frame) {
-    std::string encoded;
-    encoded.reserve(encoded_bytes(frame));
-    encode_frame(frame, encoded);
+    push_control(encode(frame));
+}
+
+void SendQueue::push_control(std::string encoded) {
     control_bytes_ += encoded.size();
     control_.push_back(std::move(encoded));
 }
 
-void SendQueue::push_in_stream(Frame frame) {
+void SendQueue::push_in_stream(const Frame& frame) {
     const auto found = streams_.find(frame.stream);
     if (found == streams_.end()) return push_control(frame);
-    control_bytes_ += encoded_bytes(frame);
-    found->second.push_back({std::move(frame)});
+    std::string encoded = encode(frame);
+    control_bytes_ += encoded.size();
+    found->second.push_back({frame.kind, frame.channel, false, std::move(encoded)});
 }
 
 void SendQueue::push_data(StreamId stream, Channel channel, std::string_view bytes, bool last) {
     auto [found, is_new] = streams_.try_emplace(stream);
     if (is_new) turns_.push_back(stream);
-    std::deque<Item>& items = found->second;
     data_bytes_ += bytes.size();
-    // Small pieces travel in one frame; past a frame's size there is nothing to win.
+    while (true) {
+        Item& item = data_item(found->second, channel);
+        const std::string_view piece = bytes.substr(0, limits::write_bytes - item.encoded.size());
+        item.encoded += piece;
+        bytes.remove_prefix(piece.size());
+        if (!bytes.empty()) continue;
+        item.last = last;
+        return;
+    }
+}
+
+// The frame that the next data of the channel goes into: small pieces travel together.
+SendQueue::Item& SendQueue::data_item(std::deque<Item>& items, Channel channel) {
     if (!items.empty()) {
-        Frame& tail = items.back().frame;
+        Item& tail = items.back();
         if (tail.kind == FrameKind::data && tail.channel == channel &&
-            tail.payload.size() + bytes.size() <= limits::data_payload_bytes) {
-            tail.payload += bytes;
-            tail.last = last;
-            return;
+            tail.encoded.size() < limits::write_bytes) {
+            return tail;
         }
     }
-    Frame frame;
-    frame.kind = FrameKind::data;
-    frame.stream = stream;
-    frame.channel = channel;
-    frame.last = last;
-    frame.payload = bytes;
-    items.push_back({std::move(frame)});
+    items.push_back({FrameKind::data, channel, false, std::string(limits::header_bytes, '\0')});
+    return items.back();
 }
 
 void SendQueue::abandon(StreamId stream) {
     const auto found = streams_.find(stream);
     if (found == streams_.end()) return;
-    for (const Item& item : found->second) {
-        if (item.frame.kind == FrameKind::data) {
-            data_bytes_ -= item.frame.payload.size() - item.sent;
+    for (Item& item : found->second) {
+        if (item.kind == FrameKind::data) {
+            data_bytes_ -= item.encoded.size() - limits::header_bytes;
             continue;
         }
-        control_bytes_ -= encoded_bytes(item.frame);
-        if (item.frame.kind == FrameKind::end) push_control(item.frame);
+        control_bytes_ -= item.encoded.size();
+        if (item.kind == FrameKind::end) push_control(std::move(item.encoded));
     }
     streams_.erase(found);
     std::erase(turns_, stream);
@@ -74,13 +80,15 @@ void SendQueue::abandon(StreamId stream) {
 
 std::string_view SendQueue::output() {
     if (staged_.empty()) {
-        while (!control_.empty() && staged_.size() < stage_bytes) {
+        while (!control_.empty() && staged_.size() < limits::write_bytes) {
             control_bytes_ -= control_.front().size();
-            staged_ += control_.front();
+            stage(std::move(control_.front()));
             control_.pop_front();
         }
-        while (control_.empty() && !turns_.empty() && staged_.size() < stage_bytes) {
+        while (control_.empty() && !turns_.empty()) {
             const StreamId stream = turns_.front();
+            const std::size_t size = streams_.at(stream).front().encoded.size();
+            if (!staged_.empty() && staged_.size() + size > limits::write_bytes) break;
             turns_.pop_front();
             stage_data(stream);
         }
@@ -88,28 +96,34 @@ std::string_view SendQueue::output() {
     return std::string_view(staged_).substr(staged_written_);
 }
 
+// Small frames are handed to the transport together.
+void SendQueue::stage(std::string encoded) {
+    if (staged_.empty()) {
+        staged_ = std::move(encoded);
+    } else {
+        staged_ += encoded;
+    }
+}
+
 // One data frame of the stream, then whatever control frames waited for it.
 void SendQueue::stage_data(StreamId stream) {
     const auto found = streams_.find(stream);
     std::deque<Item>& items = found->second;
-    Item& item = items.front();
-    const std::size_t size =
-        std::min(item.frame.payload.size() - item.sent, limits::data_payload_bytes);
-    const bool whole = item.sent + size == item.frame.payload.size();
-    Frame header;
-    header.kind = FrameKind::data;
-    header.stream = stream;
-    header.channel = item.frame.channel;
-    header.last = item.frame.last && whole;
-    encode_frame_header(header, size, staged_);
-    staged_.append(item.frame.payload, item.sent, size);
-    item.sent += size;
+    Item item = std::move(items.front());
+    items.pop_front();
+    const std::size_t size = item.encoded.size() - limits::header_bytes;
+    Frame frame;
+    frame.kind = FrameKind::data;
+    frame.stream = stream;
+    frame.channel = item.channel;
+    frame.last = item.last;
+    std::string header;
+    encode_frame_header(frame, size, header);
+    item.encoded.replace(0, header.size(), header);
+    stage(std::move(item.encoded));
     staged_data_bytes_ += size;
     data_bytes_ -= size;
-    if (whole) {
-        items.pop_front();
-        release_control(items);
-    }
+    release_control(items);
     if (items.empty()) {
         streams_.erase(found);
     } else {
@@ -118,9 +132,9 @@ void SendQueue::stage_data(StreamId stream) {
 }
 
 void SendQueue::release_control(std::deque<Item>& items) {
-    while (!items.empty() && items.front().frame.kind != FrameKind::data) {
-        control_bytes_ -= encoded_bytes(items.front().frame);
-        push_control(items.front().frame);
+    while (!items.empty() && items.front().kind != FrameKind::data) {
+        control_bytes_ -= items.front().encoded.size();
+        push_control(std::move(items.front().encoded));
         items.pop_front();
     }
 }

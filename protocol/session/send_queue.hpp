@@ -1,6 +1,6 @@
 #pragma once
 // SendQueue: the order in which a session's frames leave. Control frames first; then data,
-// round-robin over streams, one frame of at most limits::data_payload_bytes a turn. Inside a stream
+// round-robin over streams, one frame of at most limits::write_bytes a turn. Inside a stream
 // nothing overtakes: an event or end put in after data leaves after that data. Pure; used by
 // Session, which has checked credit and limits before.
 
@@ -19,7 +19,7 @@ class SendQueue {
     // A frame that need not wait for any stream's data.
     void push_control(const Frame& frame);
     // A control frame of a stream: waits for that stream's earlier data, if any is left.
-    void push_in_stream(Frame frame);
+    void push_in_stream(const Frame& frame);
     void push_data(StreamId stream, Channel channel, std::string_view bytes, bool last);
     // Forgets a stream's waiting data and events; an `end` among them still goes out.
     void abandon(StreamId stream);
@@ -37,10 +37,15 @@ class SendQueue {
 
   private:
     struct Item {
-        Frame frame;
-        std::size_t sent = 0;  // of a data frame's payload
+        FrameKind kind;
+        Channel channel;
+        bool last;
+        std::string encoded;  // of a data frame the header is written when it leaves
     };
 
+    void push_control(std::string encoded);
+    Item& data_item(std::deque<Item>& items, Channel channel);
+    void stage(std::string encoded);
     void stage_data(StreamId stream);
     void release_control(std::deque<Item>& items);
 

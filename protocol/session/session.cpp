@@ -260,7 +260,7 @@ void Session::push_control(FrameKind kind, StreamId stream, std::string payload)
     frame.kind = kind;
     frame.stream = stream;
     frame.payload = std::move(payload);
-    queue_.push_in_stream(std::move(frame));
+    queue_.push_in_stream(frame);
     check_control_queue();
 }
 

@@ -1,7 +1,5 @@
 #include "protocol/text/byte_ring.hpp"
 
-#include "protocol/text/copy_piece.hpp"
-
 #include <algorithm>
 #include <cassert>
 
@@ -29,7 +27,7 @@ void ByteRing::append(std::string_view bytes) {
     }
     while (!bytes.empty()) {
         const auto at = static_cast<std::size_t>(end_ % capacity_);
-        const std::size_t count = std::min({bytes.size(), capacity_ - at, copy_piece_bytes});
+        const std::size_t count = std::min(bytes.size(), capacity_ - at);
         bytes.copy(storage_.data() + at, count);
         bytes.remove_prefix(count);
         end_ += count;
@@ -44,19 +42,11 @@ std::uint64_t ByteRing::end() const {
     return end_;
 }
 
-std::string ByteRing::read(std::uint64_t offset, std::size_t limit) const {
+std::string_view ByteRing::view(std::uint64_t offset, std::size_t limit) const {
     assert(begin() <= offset && offset <= end_);
-    std::size_t left = std::min(limit, static_cast<std::size_t>(end_ - offset));
-    std::string out;
-    out.reserve(left);
-    while (left > 0) {
-        const auto at = static_cast<std::size_t>(offset % capacity_);
-        const std::size_t count = std::min(left, capacity_ - at);
-        out.append(storage_, at, count);
-        offset += count;
-        left -= count;
-    }
-    return out;
+    const auto at = static_cast<std::size_t>(offset % capacity_);
+    const auto left = static_cast<std::size_t>(end_ - offset);
+    return {storage_.data() + at, std::min({limit, left, capacity_ - at})};
 }
 
 }  // namespace protocol

@@ -1,6 +1,6 @@
 #pragma once
-// ByteRing: the last limits::follow_ring_bytes raw bytes of an output, addressed by absolute offset
-// from the output's start. Live followers read from any offset that is still there.
+// ByteRing: the last raw bytes of an output, addressed by absolute offset from the output's start.
+// Live followers read from any offset that is still there.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +15,9 @@ class ByteRing {
     void append(std::string_view bytes);
     std::uint64_t begin() const;  // first offset still held
     std::uint64_t end() const;    // offset of the next byte to be appended
-    // Up to `limit` bytes from `offset` (begin() <= offset <= end()).
-    std::string read(std::uint64_t offset, std::size_t limit) const;
+    // 1 to `limit` bytes from `offset` (begin() <= offset <= end()), none at the end: as many as
+    // lie together. Until the next append().
+    std::string_view view(std::uint64_t offset, std::size_t limit) const;
 
   private:
     std::string storage_;  // grows up to capacity_, then wraps

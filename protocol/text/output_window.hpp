@@ -1,9 +1,12 @@
 #pragma once
-// OutputWindow: the last 65,536 characters (Unicode code points) of an output, and how many there
-// were. Memory is bounded whatever is appended: one and a half times limits::output_window_bytes,
-// less after finish(). ASCII runs are fast: a command may print a gigabyte. One owner, no threads.
+// OutputWindow: the last 65,536 characters (Unicode code points) of an output, how many there were,
+// and its latest raw bytes for live followers. Memory is bounded by the ring, whatever is appended.
+// Bytes are only counted as they pass, and decoded when the text is asked for: a command may print
+// a gigabyte. One owner, no threads.
 
+#include "protocol/text/byte_ring.hpp"
 #include "protocol/text/utf8_decoder.hpp"
+#include "protocol/wire/limits.hpp"
 
 #include <cstdint>
 #include <string>
@@ -13,24 +16,26 @@ namespace protocol {
 
 class OutputWindow {
   public:
+    // No character is longer than 4 bytes, and no U+FFFD stands for more than 3. Besides, decoding
+    // that starts anywhere is right after at most 3 bytes, and a character of at most 3 bytes may
+    // be unfinished.
+    static constexpr std::size_t smallest_ring_bytes = limits::output_window_bytes + 3 + 3;
+
+    explicit OutputWindow(std::size_t ring_bytes = smallest_ring_bytes);
+
     void append(std::string_view bytes);
     // End-of-file: a character left unfinished is counted as one U+FFFD. Idempotent.
     void finish();
     // What has been decoded so far; well-formed UTF-8, never a split character.
     std::string text() const;
-    std::uint64_t characters() const { return characters_; }  // all that ever were
-    std::uint64_t bytes() const { return bytes_; }            // raw bytes appended
+    std::uint64_t characters() const { return counter_.characters(); }  // all that ever were
+    std::uint64_t bytes() const { return raw_.end(); }                  // raw bytes appended
+    const ByteRing& raw() const { return raw_; }
 
   private:
-    void count(std::uint64_t characters);
-    void trim();
-    std::size_t excess_bytes() const;
-
-    Utf8Decoder decoder_;
-    std::string kept_;  // may exceed the window by a bounded slack; text() cuts
-    std::uint64_t kept_characters_ = 0;
-    std::uint64_t characters_ = 0;
-    std::uint64_t bytes_ = 0;
+    ByteRing raw_;
+    Utf8Counter counter_;
+    bool finished_ = false;
 };
 
 }  // namespace protocol

@@ -1,7 +1,8 @@
 #pragma once
-// Incremental UTF-8 decoding of foreign bytes with replacement: one U+FFFD per maximal ill-formed
-// subpart (Unicode 15, section 3.9, "U+FFFD Substitution of Maximal Subparts"; the WHATWG decoder).
-// Pure; every byte is looked at once, whatever the size of the pieces it arrives in.
+// Incremental decoding and counting of foreign bytes as UTF-8 with replacement: one U+FFFD per
+// maximal ill-formed subpart (Unicode 15, section 3.9, "U+FFFD Substitution of Maximal Subparts";
+// the WHATWG decoder). Pure; every byte is looked at once, whatever the size of the pieces it
+// arrives in.
 
 #include "protocol/base/utf8.hpp"
 
@@ -19,11 +20,22 @@ class Utf8Decoder {
     std::uint64_t finish(std::string& out);
 
   private:
-    char pending_[4] = {};
+    char pending_[4] = {};  // a sequence begun
     std::uint8_t pending_size_ = 0;
-    std::uint8_t needed_ = 0;
-    unsigned char lower_ = 0x80;
-    unsigned char upper_ = 0xBF;
+    Utf8Expected expected_;
+};
+
+// How many code points a decoder would have appended, at a fraction of its cost.
+class Utf8Counter {
+  public:
+    void count(std::string_view bytes);
+    // End of input: an unfinished sequence counts as one. Idempotent.
+    void finish() { expected_ = {}; }
+    std::uint64_t characters() const { return starts_ - (expected_.following > 0 ? 1 : 0); }
+
+  private:
+    std::uint64_t starts_ = 0;  // bytes that did not continue what was before them
+    Utf8Expected expected_;
 };
 
 }  // namespace protocol

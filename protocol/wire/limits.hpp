@@ -16,6 +16,10 @@ inline constexpr std::size_t control_payload_bytes = 1u << 20;
 inline constexpr std::size_t data_payload_bytes = 64u << 10;
 // Both below 2^24: the first byte of every frame is 0, which a preamble's first byte never is.
 static_assert(control_payload_bytes < (1u << 24) && data_payload_bytes < (1u << 24));
+// What a session hands its transport at a time, and so the size of the data frames it sends: Linux'
+// virtio-serial driver takes no more in one write (drivers/char/virtio_console.c, port_fops_write).
+inline constexpr std::size_t write_bytes = 32u << 10;
+static_assert(write_bytes - header_bytes <= data_payload_bytes);
 inline constexpr std::size_t json_depth = 16;
 
 // ---- streams ----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@
 namespace {
 
 constexpr std::size_t piece_bytes = 128u << 10;
-constexpr std::size_t file_pieces = 512;  // 64 MiB, as run.py expects
+constexpr std::size_t file_pieces = 2048;  // 256 MiB, as run.py expects
 
 bool write_all(int fd, const char* bytes, std::size_t size) {
     while (size > 0) {

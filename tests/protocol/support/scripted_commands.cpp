@@ -73,21 +73,20 @@ void ScriptedCommands::play(Session& session, const std::string& id, Command& co
     switch (step.what) {
         case Step::What::output:
         case Step::What::error: {
-            Output& output = step.what == Step::What::output ? command.output : command.error;
-            output.window.append(step.bytes);
-            output.ring.append(step.bytes);
+            OutputWindow& output = step.what == Step::What::output ? command.output : command.error;
+            output.append(step.bytes);
             break;
         }
         case Step::What::exit:
             command.exited = true;
             command.code = step.code;
-            command.output_at_exit = command.output.ring.end();
-            command.error_at_exit = command.error.ring.end();
+            command.output_at_exit = command.output.raw().end();
+            command.error_at_exit = command.error.raw().end();
             break;
         case Step::What::close:
             command.closed = true;
-            command.output.window.finish();
-            command.error.window.finish();
+            command.output.finish();
+            command.error.finish();
             break;
     }
     std::erase_if(starters_, [&](const auto& entry) {
@@ -101,11 +100,11 @@ void ScriptedCommands::play(Session& session, const std::string& id, Command& co
 }
 
 void ScriptedCommands::send_output(Session& session, StreamId stream, Channel channel,
-                                   const Output& output, bool closed, std::uint64_t& from,
+                                   const OutputWindow& output, bool closed, std::uint64_t& from,
                                    bool& half_closed) {
     if (half_closed) return;
-    const std::string bytes = output.ring.read(from, session.sendable(stream, channel));
-    const bool last = closed && from + bytes.size() == output.ring.end();
+    const std::string_view bytes = output.raw().view(from, session.sendable(stream, channel));
+    const bool last = closed && from + bytes.size() == output.raw().end();
     if (bytes.empty() && !last) return;
     from += session.send_data(stream, channel, bytes, last);
     half_closed = last;
@@ -139,9 +138,9 @@ CommandReport ScriptedCommands::report(const std::string& id, const Command& com
     report.code = command.code;
     for (const auto& [from, to] :
          {std::pair{&command.output, &report.output}, std::pair{&command.error, &report.error}}) {
-        to->window = from->window.text();
-        to->characters = from->window.characters();
-        to->bytes = from->window.bytes();
+        to->window = from->text();
+        to->characters = from->characters();
+        to->bytes = from->bytes();
     }
     report.output_open = !command.closed;
     return report;

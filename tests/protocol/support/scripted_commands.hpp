@@ -1,10 +1,9 @@
 #pragma once
 // ScriptedCommands: a small guest-side command service over a Session. Commands play a script
 // instead of running a program, one step at a time, so that a test decides when what happens. It
-// keeps what must survive a connection (state, rings, windows) the way an agent has to.
+// keeps what must survive a connection (state, windows) the way an agent has to.
 
 #include "protocol/session/session.hpp"
-#include "protocol/text/byte_ring.hpp"
 #include "protocol/text/output_window.hpp"
 #include "protocol/wire/json_codec.hpp"
 #include "protocol/wire/messages.hpp"
@@ -37,14 +36,10 @@ class ScriptedCommands {
     std::size_t commands_kept() const { return commands_.size(); }
 
   private:
-    struct Output {
-        OutputWindow window;
-        ByteRing ring{limits::follow_ring_bytes};
-    };
     struct Command {
         Script script;
         std::size_t next = 0;
-        Output output, error;
+        OutputWindow output, error;
         // Where each output stood at the exit: a follower is told once it has got that far.
         std::uint64_t output_at_exit = 0, error_at_exit = 0;
         bool exited = false, closed = false;
@@ -61,7 +56,7 @@ class ScriptedCommands {
     // True when the stream has been ended.
     bool serve(Session& session, StreamId stream, Follower& follower);
     static void send_output(Session& session, StreamId stream, Channel channel,
-                            const Output& output, bool closed, std::uint64_t& from,
+                            const OutputWindow& output, bool closed, std::uint64_t& from,
                             bool& half_closed);
     CommandReport report(const std::string& id, const Command& command) const;
 

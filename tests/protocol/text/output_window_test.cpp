@@ -98,6 +98,45 @@ TEST(OutputWindow, DoesNotDependOnThePieces) {
     }
 }
 
+// Against a decoder that keeps everything, in a ring just as large as must be: each way the oldest
+// byte that is left can lie inside a character, and each unfinished end.
+TEST(OutputWindow, AgreesWithDecodingEverything) {
+    std::mt19937 random(5);
+    constexpr std::string_view units[] = {"a", "\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x98\x80",
+                                          "\xF0\x9F\x98", "\xE2\x82", "\x80", "\xFF"};
+    for (int round = 0; round < 60; ++round) {
+        const std::string_view usual = units[static_cast<std::size_t>(round) % std::size(units)];
+        std::string bytes;
+        while (bytes.size() < 300'000) {
+            bytes += random() % 1000 == 0 ? units[random() % std::size(units)] : usual;
+        }
+        bytes += units[random() % std::size(units)];
+        OutputWindow output;
+        Utf8Decoder decoder;
+        std::string text;
+        std::uint64_t characters = decoder.decode(bytes, text);
+        const auto last = [&] {
+            std::string_view rest = text;
+            for (std::uint64_t drop = characters - std::min<std::uint64_t>(characters, window);
+                 drop > 0; --drop) {
+                rest.remove_prefix(utf8_sequence(rest));
+            }
+            return rest;
+        };
+        for (std::string_view left = bytes; !left.empty();) {
+            const std::string_view piece = left.substr(0, 1 + random() % 70'000);
+            output.append(piece);
+            left.remove_prefix(piece.size());
+        }
+        ASSERT_EQ(output.characters(), characters);
+        ASSERT_TRUE(output.text() == last());
+        output.finish();
+        characters += decoder.finish(text);
+        ASSERT_EQ(output.characters(), characters);
+        ASSERT_TRUE(output.text() == last());
+    }
+}
+
 TEST(OutputWindow, CountsAnUnfinishedCharacterOnce) {
     OutputWindow output;
     output.append("x\xE2\x82");
