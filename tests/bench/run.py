@@ -171,9 +171,9 @@ def bench_output(host, mebibytes):
         began = time.monotonic()
         with subprocess.Popen([BIN / "mt", "exec", run.id, "--", "cat /tmp/file"], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, env={**os.environ, "MAITENTO_URL": f"unix://{host.socket}"}) as mt:
-            received = 0
-            while piece := os.read(mt.stdout.fileno(), 1 << 20):
-                received += len(piece)
+            received, buffer = 0, bytearray(1 << 18)
+            while count := os.readv(mt.stdout.fileno(), [buffer]):
+                received += count
         assert received == size and mt.returncode == 0, f"{received} of {size} bytes, exit {mt.returncode}"
         speed = mebibytes / (time.monotonic() - began)
         result |= {f"{name}_mib_s": speed, f"{name}_ratio": speed / port}
@@ -196,10 +196,10 @@ def port_baseline(accelerator, mebibytes):
             with socket.socket(socket.AF_UNIX) as port:
                 port.settimeout(120)
                 port.connect(f"{folder}/port.sock")
-                received = len(port.recv(1))
+                received, buffer = len(port.recv(1)), bytearray(1 << 18)
                 began = time.monotonic()
                 while received < mebibytes << 20:
-                    received += len(port.recv(1 << 20))
+                    received += port.recv_into(buffer)
                 return mebibytes / (time.monotonic() - began)
         finally:
             process.kill()
