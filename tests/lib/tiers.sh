@@ -22,39 +22,41 @@ count_closing_line() {
     passed=$((passed + $1)) failed=$((failed + $3)) skipped=$((skipped + ${5:-0}))
 }
 
-# configure_and_build FOLDER PRESET [OPTION...]
+# configure_and_build FOLDER PRESET TARGET...
 configure_and_build() {
     say "building into $1"
-    cmake -S "$root" --preset "$2" -B "$1" "-DWARNINGS_AS_ERRORS=$strict" "${@:3}" > "$1.configure.log" 2>&1 ||
+    cmake -S "$root" --preset "$2" -B "$1" -DBUILD_TESTS=ON "-DWARNINGS_AS_ERRORS=$strict" > "$1.configure.log" 2>&1 ||
         { cat "$1.configure.log"; exit 1; }
-    cmake --build "$1" 2>&1 | grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking|Generating)' || true
-    cmake --build "$1" > /dev/null || exit 1
+    cmake --build "$1" --target "${@:3}" 2>&1 | grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking|Generating)' || true
+    cmake --build "$1" --target "${@:3}" > /dev/null || exit 1
 }
 
+# ctest_counts FOLDER LABEL
 ctest_counts() {
-    local folder=$1 log=$1/unit.log
-    (cd "$folder" && ctest --output-on-failure -L unit --no-tests=error -j2 > "$log" 2>&1) || true
-    grep -E '\*\*\*(Skipped|Failed|Timeout|Exception)|SKIPPED' "$log" || true
-    python3 "$root/tests/lib/ctest_counts.py" "$log" | tee "$log.counts"
+    local log=$1/$2.log report=$1/$2.xml
+    rm -f "$report"
+    ctest --test-dir "$1" --output-on-failure -L "$2" --no-tests=error -j2 --output-junit "$report" > "$log" 2>&1 || true
+    python3 "$root/tests/lib/ctest_counts.py" "$report" | tee "$log.counts"
     count_closing_line "$log.counts"
 }
 
 build_programs() {
-    local tests=OFF tier
+    local targets=(capsuled mt capsule-agent) tier
     for tier in "${tiers[@]}"; do
-        if [ "$tier" = unit ] && [ "$sanitize" = no ]; then tests=ON; fi
+        if [ "$tier" = vm ]; then targets+=(host_libvirt_machine_test); fi
+        if [ "$tier" = unit ] && [ "$sanitize" = no ]; then targets=(all) && break; fi
     done
-    configure_and_build "$build" release "-DBUILD_TESTS=$tests"
+    configure_and_build "$build" release "${targets[@]}"
 }
 
 run_unit() {
     if [ "$sanitize" = no ]; then
         say "tier unit"
-        ctest_counts "$build"
+        ctest_counts "$build" unit
     else
-        configure_and_build "$build-sanitize" sanitize
+        configure_and_build "$build-sanitize" sanitize all
         say "tier unit under ASan and UBSan"
-        ctest_counts "$build-sanitize"
+        ctest_counts "$build-sanitize" unit
     fi
 }
 
@@ -71,6 +73,8 @@ run_vm() {
         say "tier vm: image checks"
         bash "$root/tests/images/images_test.sh" 2>&1 | tee "$build/images.log" || true
         count_closing_line "$build/images.log"
+        say "tier vm: machines without the daemon"
+        ctest_counts "$build" machine
     fi
     say "tier vm: cases"
     CAPSULE_BIN=$build/bin python3 "$root/tests/vm/runner.py" --only "$only" "${quick[@]}" 2>&1 | tee "$build/vm.log" || true
