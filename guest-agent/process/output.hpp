@@ -1,7 +1,8 @@
 #pragma once
-// Output: one captured output of a command. Reads the pipe (or terminal) into the window
-// that becomes part of the result, and keeps the latest raw bytes for live followers. Reads at full speed unless a lossless listener is behind: then the pipe fills and
-// the command waits, for at most limits::lossless_hold without progress.
+// Output: one captured output of a command. Reads the pipe (or terminal) into the window that
+// becomes part of the result, and keeps the latest raw bytes for live followers. Reads at full
+// speed unless a lossless listener is behind: then the pipe fills and the command waits, for at
+// most limits::lossless_hold without progress.
 //
 // Threading: the loop thread. Lifetime: shared; pending reads keep it alive until close().
 

@@ -42,8 +42,7 @@ class Parser {
 
 void Parser::expected(std::string_view what) {
     if (token_.kind == Kind::bad) return;  // the lexer has said it
-    findings_.add(token_.at, "",
-                  "expected " + std::string(what) + ", found " + describe(token_));
+    findings_.add(token_.at, "", "expected " + std::string(what) + ", found " + describe(token_));
 }
 
 // To the next word in the first column: nested entries are indented, so this is most likely the

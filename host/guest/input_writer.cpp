@@ -25,10 +25,10 @@ sandbox::Async<void> InputWriter::write(std::uint64_t at, std::string bytes) {
     if (broken_) co_return protocol::fail(*broken_);
     if (over_) co_return protocol::fail(input_closed());
     if (at > end()) {
-        co_return protocol::fail(Failure::with_code(
-            Kind::conflict, "input-gap",
-            "input is missing before offset " + std::to_string(at) + "; it was given up to " +
-                std::to_string(end())));
+        co_return protocol::fail(
+            Failure::with_code(Kind::conflict, "input-gap",
+                               "input is missing before offset " + std::to_string(at) +
+                                   "; it was given up to " + std::to_string(end())));
     }
     const std::uint64_t known = std::min<std::uint64_t>(bytes.size(), end() - at);
     if (known < bytes.size() && end_asked_) {
@@ -126,6 +126,8 @@ sandbox::Async<void> InputPiece::write(std::string bytes) {
     co_return co_await std::move(writing);
 }
 
-sandbox::Async<void> InputPiece::close() { return writer_->close(); }
+sandbox::Async<void> InputPiece::close() {
+    return writer_->close();
+}
 
 }  // namespace host::guest

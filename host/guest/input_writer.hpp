@@ -1,9 +1,9 @@
 #pragma once
-// InputWriter: standard input of one command over any number of connections and any number of clients
-// that bring pieces of it. It keeps the bytes that the agent may not have given to the program yet - at
-// most one credit window, because credit comes back as they are taken - and sends them again, from their
-// offset, on a new connection; the agent skips what it already has. There is one writer per command, on
-// one stream: pieces on streams of their own could overtake each other.
+// InputWriter: standard input of one command over any number of connections and any number of
+// clients that bring pieces of it. It keeps the bytes that the agent may not have given to the
+// program yet - at most one credit window, because credit comes back as they are taken - and sends
+// them again, from their offset, on a new connection; the agent skips what it already has. There is
+// one writer per command, on one stream: pieces on streams of their own could overtake each other.
 
 #include "host/guest/connection.hpp"
 #include "host/guest/wakeup.hpp"

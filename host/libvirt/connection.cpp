@@ -2,6 +2,10 @@
 
 #include "host/libvirt/hypervisor.hpp"
 
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
 #include <fmt/format.h>
 
 namespace host::libvirt {
@@ -21,13 +25,27 @@ std::string readable(unsigned long version) {
     return fmt::format("{}.{}.{}", version / 1'000'000, version / 1'000 % 1'000, version % 1'000);
 }
 
-}  // namespace
-
-protocol::Result<Versions> versions(const std::string& uri) {
+SessionCallbacks no_callbacks() {
     SessionCallbacks callbacks;
     callbacks.news = [](std::string, DomainNews) {};
     callbacks.closed = [] {};
-    TRY(const auto session, Session::open(uri, std::move(callbacks)));
+    return callbacks;
+}
+
+}  // namespace
+
+protocol::Result<bool> confines_with_apparmor(const std::string& uri) {
+    TRY(const auto session, Session::open(uri, no_callbacks()));
+    const std::unique_ptr<char, decltype(&std::free)> capabilities(
+        virConnectGetCapabilities(session->get()), &std::free);
+    if (!capabilities) return protocol::fail(last_failure("asking libvirt for its capabilities"));
+    // One <secmodel> for each driver that is at work.
+    return std::string_view(capabilities.get()).find("<model>apparmor</model>") !=
+           std::string_view::npos;
+}
+
+protocol::Result<Versions> versions(const std::string& uri) {
+    TRY(const auto session, Session::open(uri, no_callbacks()));
     unsigned long libvirt = 0;
     unsigned long qemu = 0;
     if (virConnectGetLibVersion(session->get(), &libvirt) < 0 ||

@@ -30,4 +30,7 @@ struct Versions {
 };
 protocol::Result<Versions> versions(const std::string& uri);
 
+// For `mt doctor`: whether libvirt itself uses AppArmor, which it may be told not to.
+protocol::Result<bool> confines_with_apparmor(const std::string& uri);
+
 }  // namespace host::libvirt

@@ -15,14 +15,14 @@ namespace host::libvirt {
 
 // What libvirt told, reduced to what a capsule cares about.
 enum class DomainNews : std::uint8_t {
-    panicked,      // the guest's kernel
-    resumed,       // it was paused, for a moment before its first instruction or by an administrator
-    shut_down,     // by the guest: power-off or reset
-    crashed,       // the machine, after a panic
-    destroyed,     // by us, or by an administrator
-    failed,        // QEMU died
-    disk_full,     // the machine is paused: the host has no room for its writes
-    disk_failed,   // the machine is paused: the host could not write
+    panicked,     // the guest's kernel
+    resumed,      // it was paused, for a moment before its first instruction or by an administrator
+    shut_down,    // by the guest: power-off or reset
+    crashed,      // the machine, after a panic
+    destroyed,    // by us, or by an administrator
+    failed,       // QEMU died
+    disk_full,    // the machine is paused: the host has no room for its writes
+    disk_failed,  // the machine is paused: the host could not write
     control_lost,  // libvirt cannot talk to QEMU any more
 };
 

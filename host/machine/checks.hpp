@@ -15,7 +15,6 @@ Check failed(std::string name, std::string detail, std::string fix);
 Check check_processor();
 Check check_memory();
 Check check_disk(const std::string& state_folder);
-Check check_apparmor();
 
 // ---- virtualization (platform_checks.cpp) ----
 // Fills in what the checks after it need.
@@ -25,6 +24,7 @@ Check check_accelerator(const AcceleratorReport& report);
 Check check_transport(const TransportReport& report);
 Check check_vsock_neighbours(const TransportReport& report);
 Check check_libvirt();
+Check check_apparmor();
 Check check_virtiofsd();
 Check check_images(const std::string& images, const std::string& standard);
 

@@ -92,15 +92,4 @@ Check check_disk(const std::string& state_folder) {
     return warned("disk", std::move(detail), "free some space, or move the state folder (--state)");
 }
 
-Check check_apparmor() {
-    std::ifstream input("/sys/module/apparmor/parameters/enabled");
-    char enabled = 'N';
-    input >> enabled;
-    if (enabled == 'Y')
-        return passed("apparmor", "on: libvirt confines each QEMU by a profile of its own");
-    return warned(
-        "apparmor", "off: QEMU is confined by a user of its own and seccomp, not by AppArmor",
-        "start the host's kernel with AppArmor (apparmor=1 security=apparmor) if it has it");
-}
-
 }  // namespace host::machine

@@ -18,6 +18,8 @@
 namespace host::machine {
 namespace {
 
+constexpr char libvirt_uri[] = "qemu:///system";
+
 // Inodes of a VFS that a guest can have in use; each is a descriptor in virtiofsd.
 constexpr std::uint64_t enough_open_files = 100'000;
 
@@ -129,7 +131,7 @@ Check check_vsock_neighbours(const TransportReport& report) {
 }
 
 Check check_libvirt() {
-    const auto found = libvirt::versions("qemu:///system");
+    const auto found = libvirt::versions(libvirt_uri);
     if (!found) {
         return failed("libvirt", found.error().describe(),
                       "apt-get install libvirt-daemon-system qemu-system-x86, then `systemctl "
@@ -137,6 +139,25 @@ Check check_libvirt() {
                       "without systemd `virtlogd -d; libvirtd -d`");
     }
     return passed("libvirt", fmt::format("libvirt {}, QEMU {}", found->libvirt, found->qemu));
+}
+
+Check check_apparmor() {
+    const auto used = libvirt::confines_with_apparmor(libvirt_uri);
+    if (used && *used)
+        return passed("apparmor", "on: libvirt confines each QEMU by a profile of its own");
+    constexpr char instead[] = "QEMU is confined by a user of its own and seccomp, not by AppArmor";
+    if (!used) {
+        return warned("apparmor", "libvirt cannot be asked: " + used.error().describe(),
+                      "see libvirt");
+    }
+    if (read_text("/sys/module/apparmor/parameters/enabled").starts_with('Y')) {
+        return warned("apparmor", fmt::format("libvirt does not use it: {}", instead),
+                      "apt-get install apparmor, look for security_driver in "
+                      "/etc/libvirt/qemu.conf, and restart libvirtd");
+    }
+    return warned(
+        "apparmor", fmt::format("off in the kernel: {}", instead),
+        "start the host's kernel with AppArmor (apparmor=1 security=apparmor) if it has it");
 }
 
 Check check_virtiofsd() {

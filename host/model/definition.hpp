@@ -1,6 +1,6 @@
 #pragma once
-// Definition: what a capsule's recipe says, after parsing and checking. A plain value; stored as JSON
-// with the run that was started from it, so that a later deploy changes no running machine.
+// Definition: what a capsule's recipe says, after parsing and checking. A plain value; stored as
+// JSON with the run that was started from it, so that a later deploy changes no running machine.
 // Property names and meanings: docs/definitions.md.
 
 #include <cstdint>
@@ -81,9 +81,9 @@ struct Definition {
     std::vector<Variable> environment;
     std::string working_directory;  // "" = the user's home
 };
-BOOST_DESCRIBE_STRUCT(Definition, (), (packages, users, vfs, secrets, startup, auto_terminate,
-                                       max_duration_ms, network, image, resources, environment,
-                                       working_directory))
+BOOST_DESCRIBE_STRUCT(Definition, (),
+                      (packages, users, vfs, secrets, startup, auto_terminate, max_duration_ms,
+                       network, image, resources, environment, working_directory))
 
 inline constexpr char default_user[] = "maitento";
 

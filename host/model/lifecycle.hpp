@@ -9,8 +9,8 @@
 namespace host::model {
 
 enum class RunStatus : std::uint8_t { starting, running, finished, error, terminated };
-// What `starting` is busy with; meaningless in other states. `ending` is reported while a run that is
-// over is being taken down: the terminal status is published only afterwards.
+// What `starting` is busy with; meaningless in other states. `ending` is reported while a run that
+// is over is being taken down: the terminal status is published only afterwards.
 enum class RunPhase : std::uint8_t { none, booting, mounting, users, packages, startup, ending };
 
 enum class RunEvent : std::uint8_t {
@@ -22,11 +22,25 @@ enum class RunEvent : std::uint8_t {
 };
 
 enum class CommandStatus : std::uint8_t { queued, running, finished, error, aborted };
-enum class CommandEvent : std::uint8_t { dispatched, exited_zero, exited_otherwise, canceled, run_ended };
+enum class CommandEvent : std::uint8_t {
+    dispatched,
+    exited_zero,
+    exited_otherwise,
+    canceled,
+    run_ended
+};
 
 // Order matters: documented in docs/api.md as endReason.
 enum class EndReason : std::uint8_t {
-    none, exited, signaled, timed_out, out_of_memory, failed_to_start, killed, canceled, capsule_ended
+    none,
+    exited,
+    signaled,
+    timed_out,
+    out_of_memory,
+    failed_to_start,
+    killed,
+    canceled,
+    capsule_ended
 };
 
 constexpr bool is_terminal(RunStatus status) {

@@ -1,16 +1,16 @@
 #pragma once
-// What the daemon remembers, one struct per table of its database. Plain values. Wall-clock times are
-// for display only (Unix milliseconds); what decides is `deadline`, an instant of CLOCK_BOOTTIME that is
-// valid under the host boot id stored with it.
+// What the daemon remembers, one struct per table of its database. Plain values. Wall-clock times
+// are for display only (Unix milliseconds); what decides is `deadline`, an instant of
+// CLOCK_BOOTTIME that is valid under the host boot id stored with it.
+
+#include "host/model/definition.hpp"
+#include "host/model/lifecycle.hpp"
+#include "protocol/base/ids.hpp"
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "host/model/definition.hpp"
-#include "host/model/lifecycle.hpp"
-#include "protocol/base/ids.hpp"
 
 namespace host::model {
 
@@ -24,7 +24,8 @@ struct NamespaceRecord {
 
 struct VfsRecord {
     QualifiedName name;
-    std::string folder;  // name of its folder below the VFS root: a random UUID, never the user's name
+    std::string
+        folder;  // name of its folder below the VFS root: a random UUID, never the user's name
     UnixMillis created_at{};
 };
 
@@ -44,27 +45,27 @@ struct CapsuleRecord {
 struct RunRecord {
     explicit RunRecord(protocol::RunId run) : id(std::move(run)) {}
     protocol::RunId id;
-    QualifiedName capsule;       // namespace and capsule name at start
-    Definition definition;       // as it was at start
+    QualifiedName capsule;  // namespace and capsule name at start
+    Definition definition;  // as it was at start
     RunStatus status = RunStatus::starting;
     RunPhase phase = RunPhase::none;
     std::string failure_details;  // why Error; also why Terminated / Finished at the deadline
-    std::string started_by;      // principal: "local" (Unix socket), "key:<id>", "run:<id>"
+    std::string started_by;       // principal: "local" (Unix socket), "key:<id>", "run:<id>"
     std::string accelerator, transport;  // what it runs on: "tcg", "kvm"; "vsock", "serial"
     UnixMillis created_at{};
     std::optional<UnixMillis> ready_at, ended_at;
     std::string host_boot_id;
     std::int64_t deadline_boottime_ms{};
     // ---- what must be undone: stored before it is created ----
-    std::uint32_t uid{};          // QEMU's uid for this run
-    std::string agent_boot_id;    // the agent's, once heard
-    std::uint32_t cid{};          // vsock CID when known, else 0
+    std::uint32_t uid{};        // QEMU's uid for this run
+    std::string agent_boot_id;  // the agent's, once heard
+    std::uint32_t cid{};        // vsock CID when known, else 0
     // When the run is ending: the status it will have (recovery finishes the job).
     std::optional<RunStatus> pending_status;
 };
 
 struct OutputRecord {
-    std::string window;              // UTF-8, at most 65,536 characters
+    std::string window;  // UTF-8, at most 65,536 characters
     std::uint64_t characters{};
 };
 
@@ -100,8 +101,9 @@ struct CommandRecord {
 struct EventRecord {
     std::uint64_t id{};  // increases over restarts
     std::string space;   // namespace
-    std::string type;    // "run.started", "run.phase", "run.ended", "command.started", "command.ended"...
-    std::string data;    // JSON text
+    std::string
+        type;  // "run.started", "run.phase", "run.ended", "command.started", "command.ended"...
+    std::string data;  // JSON text
     UnixMillis at{};
 };
 

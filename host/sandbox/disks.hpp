@@ -1,13 +1,12 @@
 #pragma once
-// Disks: a run's folder, overlay and read-only binds on the host. Implemented by host/storage; blocking,
-// called from the worker pool. Every removal is idempotent.
-
-#include <sys/types.h>
-
-#include <string>
-#include <vector>
+// Disks: a run's folder, overlay and read-only binds on the host. Implemented by host/storage;
+// blocking, called from the worker pool. Every removal is idempotent.
 
 #include "host/sandbox/hypervisor.hpp"
+
+#include <string>
+#include <sys/types.h>
+#include <vector>
 
 namespace host::sandbox {
 
@@ -24,7 +23,7 @@ struct BootImage {
     BootImage() = default;
     std::string name, version;
     HostPath kernel, initrd, base_disk, manifest;
-    std::uint64_t disk_bytes{};  // virtual size of the base disk; a run's disk is at least that
+    std::uint64_t disk_bytes{};     // virtual size of the base disk; a run's disk is at least that
     std::vector<FileDigest> files;  // kernel, initrd and base disk
 };
 
@@ -43,11 +42,11 @@ struct ImageGap {  // belongs into the profile and is not there
 };
 struct ImageInfo {
     ImageInfo() = default;
-    std::string name;     // "full"
-    std::string version;  // "full-0123456789ab", also a name: of exactly this one
-    bool current = false;  // what the name alone stands for
+    std::string name;       // "full"
+    std::string version;    // "full-0123456789ab", also a name: of exactly this one
+    bool current = false;   // what the name alone stands for
     bool standard = false;  // what a capsule gets that asks for none, nor its namespace
-    std::string problem;   // not "": why it cannot be used; the rest is then empty
+    std::string problem;    // not "": why it cannot be used; the rest is then empty
     std::string created, debian_version;
     std::uint64_t disk_bytes{}, file_bytes{};
     std::vector<ImageArchive> archives;
@@ -75,9 +74,10 @@ class Disks {
     // Paths only; creates nothing (so that what must be undone is known before).
     virtual RunFolder layout(const RunId& run) const = 0;
     // Folder (run's uid may enter), overlay of `disk_bytes` backed by the image, owned by `uid`.
-    virtual Result<void> create(const RunId& run, const BootImage& image, std::uint64_t disk_bytes, uid_t uid) = 0;
-    // Mount-ready source of a VFS: sets owner 1000:1000 and mode 0770; for read_only a read-only bind
-    // mount inside the run's folder.
+    virtual Result<void> create(const RunId& run, const BootImage& image, std::uint64_t disk_bytes,
+                                uid_t uid) = 0;
+    // Mount-ready source of a VFS: sets owner 1000:1000 and mode 0770; for read_only a read-only
+    // bind mount inside the run's folder.
     virtual Result<HostPath> prepare_vfs(const RunId& run, const std::string& vfs_folder,
                                          const std::string& tag, bool read_only) = 0;
     // Unmounts the binds and removes the folder with everything in it.

@@ -1,11 +1,16 @@
 #pragma once
-// Guest: one run's agent, seen from the daemon. Implemented over the host link by host/guest, by a fake
-// in unit tests. Keeps itself connected: reconnects after a lost link, resumes commands by sending
-// command.start again with the same id. Everything it returns was checked and bounded, and is still
-// hostile text.
+// Guest: one run's agent, seen from the daemon. Implemented over the host link by host/guest, by a
+// fake in unit tests. Keeps itself connected: reconnects after a lost link, resumes commands by
+// sending command.start again with the same id. Everything it returns was checked and bounded, and
+// is still hostile text.
 //
-// Threading: the loop thread only. Every pending call ends with `unavailable` once close() was called
-// or the agent is lost for good.
+// Threading: the loop thread only. Every pending call ends with `unavailable` once close() was
+// called or the agent is lost for good.
+
+#include "host/sandbox/hypervisor.hpp"
+#include "protocol/base/result.hpp"
+#include "protocol/wire/frame.hpp"
+#include "protocol/wire/messages.hpp"
 
 #include <chrono>
 #include <functional>
@@ -13,11 +18,6 @@
 #include <string>
 
 #include <boost/asio/awaitable.hpp>
-
-#include "host/sandbox/hypervisor.hpp"
-#include "protocol/base/result.hpp"
-#include "protocol/wire/frame.hpp"
-#include "protocol/wire/messages.hpp"
 
 namespace host::sandbox {
 
@@ -32,7 +32,7 @@ class Follower {
         Chunk() = default;
         enum class What : std::uint8_t { bytes, gap, exited, end_of_channel } what{};
         protocol::Channel channel{};
-        std::uint64_t offset = 0;   // of the first byte (bytes), or start of the gap
+        std::uint64_t offset = 0;  // of the first byte (bytes), or start of the gap
         std::uint64_t gap_end = 0;
         std::string bytes;
     };
@@ -53,7 +53,7 @@ class InputSink {
 class TunnelStream {
   public:
     virtual ~TunnelStream() = default;
-    virtual Async<std::string> read() = 0;            // "" = end of file
+    virtual Async<std::string> read() = 0;  // "" = end of file
     virtual Async<void> write(std::string bytes) = 0;
     virtual void shutdown_write() = 0;
     virtual void close() = 0;
@@ -61,8 +61,8 @@ class TunnelStream {
 enum class TunnelKind : std::uint8_t { api, egress };
 
 struct GuestCallbacks {
-    // The agent cannot be reached for defaults::link_lost_limit, or answers with another boot id, or
-    // keeps breaking the protocol. At most once.
+    // The agent cannot be reached for defaults::link_lost_limit, or answers with another boot id,
+    // or keeps breaking the protocol. At most once.
     std::function<void(protocol::Failure)> lost;
     // Power-off, reboot, halt asked for inside, or the agent reached the deadline.
     std::function<void(protocol::PowerNotice)> power;
@@ -75,15 +75,15 @@ struct GuestCallbacks {
 class Guest {
   public:
     virtual ~Guest() = default;
-    // Connects, retrying until `deadline`, and returns the agent's hello. After this it reconnects by
-    // itself. `expected_boot_id` (adoption after a daemon restart): any other id is `lost`.
+    // Connects, retrying until `deadline`, and returns the agent's hello. After this it reconnects
+    // by itself. `expected_boot_id` (adoption after a daemon restart): any other id is `lost`.
     virtual Async<protocol::Hello> connect(Deadline deadline, std::string expected_boot_id) = 0;
     virtual Async<void> configure(protocol::MachineConfigure request) = 0;
     virtual Async<void> set_clock(std::int64_t unix_ns) = 0;
     virtual Async<void> mount(protocol::Mount request) = 0;
     virtual Async<void> write_secret(std::string name, std::string bytes) = 0;
-    // Starts (or attaches to) the command and returns when it is over; `started` is called once when it
-    // runs. Its result stays in the agent until forget().
+    // Starts (or attaches to) the command and returns when it is over; `started` is called once
+    // when it runs. Its result stays in the agent until forget().
     virtual Async<protocol::CommandReport> run(protocol::CommandStart request,
                                                std::function<void()> started) = 0;
     virtual Async<protocol::CommandReport> state(std::string command_id) = 0;
@@ -106,7 +106,7 @@ struct GuestAddress {
     std::uint32_t cid = 0;
     HostPath serial_socket;
 };
-using GuestFactory =
-    std::function<std::shared_ptr<Guest>(const RunId& run, const GuestAddress& address, GuestCallbacks callbacks)>;
+using GuestFactory = std::function<std::shared_ptr<Guest>(
+    const RunId& run, const GuestAddress& address, GuestCallbacks callbacks)>;
 
 }  // namespace host::sandbox

@@ -1,19 +1,19 @@
 #pragma once
 // Hypervisor: the only thing the service knows of libvirt. Speaks in our types; implemented by
-// host/libvirt, by a fake in unit tests. All calls block and are made from a worker pool, several at
-// once; the observer is called from a thread of the implementation's own and must only copy and post.
+// host/libvirt, by a fake in unit tests. All calls block and are made from a worker pool, several
+// at once; the observer is called from a thread of the implementation's own and must only copy and
+// post.
 
-#include <sys/types.h>
+#include "protocol/base/ids.hpp"
+#include "protocol/base/result.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <variant>
 #include <vector>
-
-#include "protocol/base/ids.hpp"
-#include "protocol/base/result.hpp"
 
 namespace host::sandbox {
 
@@ -35,8 +35,8 @@ struct HostPath {
 
 struct SharedFolder {
     SharedFolder() = default;
-    std::string tag;   // virtiofs tag, chosen by us: "vfs0", "vfs1"...
-    HostPath source;   // already a read-only bind mount where read-only was asked
+    std::string tag;  // virtiofs tag, chosen by us: "vfs0", "vfs1"...
+    HostPath source;  // already a read-only bind mount where read-only was asked
 };
 
 struct MachineSpec {
@@ -50,7 +50,7 @@ struct MachineSpec {
     HostPath serial_socket;  // transport serial: where QEMU shall create its Unix socket
     std::string kernel_command_line;
     std::vector<SharedFolder> folders;
-    uid_t uid{};             // QEMU runs as this, group libvirt-qemu
+    uid_t uid{};  // QEMU runs as this, group libvirt-qemu
 };
 
 // The process that serves one of a machine's folders.
@@ -76,21 +76,21 @@ struct MachineEvent {
     explicit MachineEvent(RunId id) : run(std::move(id)) {}
     RunId run;
     MachineEnd end{};
-    bool panicked = false;   // the guest's kernel
-    std::string detail;      // why, where there is more to say than `end` does
+    bool panicked = false;  // the guest's kernel
+    std::string detail;     // why, where there is more to say than `end` does
 };
 
 class Hypervisor {
   public:
     virtual ~Hypervisor() = default;
-    // Creates and starts a transient domain named capsule-<run id>, with run id and installation id in
-    // its metadata. On failure nothing of it is left.
+    // Creates and starts a transient domain named capsule-<run id>, with run id and installation id
+    // in its metadata. On failure nothing of it is left.
     virtual Result<Machine> start(const MachineSpec& spec) = 0;
-    // Ends it at once; a machine that is already gone is success. Returns when QEMU and its virtiofsd
-    // processes are gone.
+    // Ends it at once; a machine that is already gone is success. Returns when QEMU and its
+    // virtiofsd processes are gone.
     virtual Result<void> destroy(const RunId& run) = 0;
-    // Machines of this installation only. `unavailable` when libvirt does not answer: then nothing may
-    // be concluded about any run.
+    // Machines of this installation only. `unavailable` when libvirt does not answer: then nothing
+    // may be concluded about any run.
     virtual Result<std::vector<Machine>> list() = 0;
     virtual void observe(std::function<void(MachineEvent)> observer) = 0;
     // A machine that stood still goes on; so does its clock, from where it was.

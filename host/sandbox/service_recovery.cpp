@@ -25,7 +25,9 @@ ServiceImpl::ServiceImpl(Parts parts)
     : core_(std::make_shared<Core>(std::move(parts))), database_(core_->database) {}
 
 // Supervisors and what they share hold each other.
-ServiceImpl::~ServiceImpl() { core_->live.clear(); }
+ServiceImpl::~ServiceImpl() {
+    core_->live.clear();
+}
 
 Result<void> ServiceImpl::open() {
     TRY(const auto standard, database_.find_namespace("default"));

@@ -59,7 +59,8 @@ class AlarmTable : public std::enable_shared_from_this<AlarmTable> {
         waiting_ = false;
         std::uint64_t expirations = 0;
         // Only clears readability; EAGAIN means it was set anew in between.
-        static_cast<void>(::read(timer_.native_handle(), &expirations, sizeof expirations));
+        [[maybe_unused]] const ssize_t count =
+            ::read(timer_.native_handle(), &expirations, sizeof expirations);
         // One at a time: what rings may add and remove alarms.
         while (!alarms_.empty() && alarms_.begin()->first <= now_ms(CLOCK_BOOTTIME)) {
             auto due = alarms_.extract(alarms_.begin());

@@ -43,11 +43,15 @@ class Scanner {
             escaped_end_ = at_ + 1 == text_.size();
             return advance(2, 'x');
         }
-        if (c == '$' && at_ + 1 < text_.size() && text_[at_ + 1] == '(') return enter(Inside::substitution, 2);
-        if (c == '$' && at_ + 1 < text_.size() && text_[at_ + 1] == '{') return enter(Inside::parameter, 2);
-        if (c == '`') return inside_.back() == Inside::backquotes ? leave() : enter(Inside::backquotes, 1);
+        if (c == '$' && at_ + 1 < text_.size() && text_[at_ + 1] == '(')
+            return enter(Inside::substitution, 2);
+        if (c == '$' && at_ + 1 < text_.size() && text_[at_ + 1] == '{')
+            return enter(Inside::parameter, 2);
+        if (c == '`')
+            return inside_.back() == Inside::backquotes ? leave() : enter(Inside::backquotes, 1);
         if (c == '"') {
-            return inside_.back() == Inside::double_quotes ? leave() : enter(Inside::double_quotes, 1);
+            return inside_.back() == Inside::double_quotes ? leave()
+                                                           : enter(Inside::double_quotes, 1);
         }
         if (inside_.back() == Inside::double_quotes) return advance(1, 'x');
         if (c == '\'') return single_quotes(previous_ == '$');
@@ -117,9 +121,10 @@ Result<std::string> prepare_shell_text(std::string_view text, ShellArguments arg
     const std::string_view cut = text.substr(0, last + 1);
     if (arguments == ShellArguments::none) return std::string(cut);
     if (const auto why = Scanner(cut).obstacle(); !why.empty()) {
-        return fail(Kind::invalid_argument,
-                    "the command " + std::string(why) +
-                        ", so arguments cannot follow it: use sh with the arguments -c and the text");
+        return fail(
+            Kind::invalid_argument,
+            "the command " + std::string(why) +
+                ", so arguments cannot follow it: use sh with the arguments -c and the text");
     }
     return std::string(cut) + " \"$@\"";
 }

@@ -1,6 +1,7 @@
 #pragma once
 // InputPump: carries standard input to a command, in a thread and over a connection of its own.
-// After a lost connection it goes on at an offset that the machine has, so nothing is lost or doubled.
+// After a lost connection it goes on at an offset that the machine has, so nothing is lost or
+// doubled.
 
 #include "sdk/cpp/client.hpp"
 #include "sdk/cpp/input_tail.hpp"

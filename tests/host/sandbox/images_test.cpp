@@ -119,7 +119,7 @@ TEST_F(Images, OneThatIsANamespacesDefaultIsNotDeleted) {
 
 TEST_F(Images, NothingStartsFromOneThatIsBeingDeleted) {
     define_with("pinned", "full-000000000002");
-    settle();  // the start of the daemon has work of its own
+    settle();              // the start of the daemon has work of its own
     workers->hang_at = 2;  // the list comes back, the removal does not
     EXPECT_FALSE(call(service->delete_image(Principal(), "full-000000000002")));
     const auto started = service->start(Principal(), capsule("pinned"), "");

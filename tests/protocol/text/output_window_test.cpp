@@ -102,8 +102,9 @@ TEST(OutputWindow, DoesNotDependOnThePieces) {
 // byte that is left can lie inside a character, and each unfinished end.
 TEST(OutputWindow, AgreesWithDecodingEverything) {
     std::mt19937 random(5);
-    constexpr std::string_view units[] = {"a", "\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x98\x80",
-                                          "\xF0\x9F\x98", "\xE2\x82", "\x80", "\xFF"};
+    constexpr std::string_view units[] = {
+        "a",        "\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\xF0\x9F\x98",
+        "\xE2\x82", "\x80",     "\xFF"};
     for (int round = 0; round < 60; ++round) {
         const std::string_view usual = units[static_cast<std::size_t>(round) % std::size(units)];
         std::string bytes;
