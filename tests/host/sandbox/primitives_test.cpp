@@ -125,8 +125,7 @@ TEST(ProcessWatch, HearsOfADeath) {
         // Lives until the test closes its end.
         char byte = 0;
         ::close(pipe_ends[1]);
-        static_cast<void>(::read(pipe_ends[0], &byte, 1));
-        ::_exit(0);
+        ::_exit(static_cast<int>(::read(pipe_ends[0], &byte, 1)));
     }
     ::close(pipe_ends[0]);
     bool died = false;
