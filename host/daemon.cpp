@@ -244,9 +244,9 @@ void Daemon::observe() {
             if (const auto service = weak.lock()) service->on_machine_event(event);
         });
     });
-    hypervisor_->on_resume([this, weak](const protocol::RunId& run) {
-        asio::post(loop_, [weak, run] {
-            if (const auto service = weak.lock()) service->on_machine_resumed(run);
+    hypervisor_->on_pause([this, weak](const protocol::RunId& run, bool paused) {
+        asio::post(loop_, [weak, run, paused] {
+            if (const auto service = weak.lock()) service->on_machine_paused(run, paused);
         });
     });
     hypervisor_->on_reconnect([this, weak] {

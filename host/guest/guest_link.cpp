@@ -63,6 +63,7 @@ class GuestLink final : public sandbox::Guest, public std::enable_shared_from_th
     std::shared_ptr<sandbox::InputSink> input(protocol::CommandInput request) override;
     Async<void> settle(std::chrono::milliseconds limit) override;
     Async<std::chrono::nanoseconds> ping() override;
+    void expect_silence(bool expected) override { core_->expect_silence(expected); }
     void close() override { core_->close(); }
 
   private:

@@ -91,7 +91,7 @@ boost::asio::awaitable<void> LinkCore::maintain() {
             connection_ =
                 Connection::start(executor_, std::move(*fd), our_hello(), weak_from_this());
             while (connection_ && !gone_) {
-                const TimePoint limit = was_ready_ ? TimePoint::max() : give_up_at_;
+                const TimePoint limit = was_ready_ ? TimePoint::max() : give_up_at();
                 if (steady_clock::now() >= limit) break;
                 co_await changed_.wait(limit);
             }
@@ -100,7 +100,7 @@ boost::asio::awaitable<void> LinkCore::maintain() {
             next_pause();
         }
         if (gone_) break;
-        if (steady_clock::now() >= give_up_at_) {
+        if (steady_clock::now() >= give_up_at()) {
             give_up_unreachable();
             break;
         }
@@ -142,7 +142,7 @@ void LinkCore::next_pause() {
 }
 
 boost::asio::awaitable<void> LinkCore::pause() {
-    const TimePoint until = std::min(steady_clock::now() + pause_, give_up_at_);
+    const TimePoint until = std::min(steady_clock::now() + pause_, give_up_at());
     while (!gone_ && steady_clock::now() < until) co_await changed_.wait(until);
 }
 
@@ -260,6 +260,18 @@ void LinkCore::on_tunnel(sandbox::TunnelKind kind, protocol::Tunnel request,
 }
 
 // ---- the end ------------------------------------------------------------------------------------
+
+void LinkCore::expect_silence(bool expected) {
+    silence_expected_ = expected;
+    if (!expected) {
+        give_up_at_ = std::max(give_up_at_, steady_clock::now() + patience_.link_lost_limit);
+    }
+    changed_.notify();
+}
+
+LinkCore::TimePoint LinkCore::give_up_at() const {
+    return silence_expected_ ? TimePoint::max() : give_up_at_;
+}
 
 void LinkCore::give_up_unreachable() {
     std::string text = "the agent did not answer in time";

@@ -39,6 +39,7 @@ class LinkCore final : public ConnectionOwner, public std::enable_shared_from_th
     void drop(std::uint64_t key, StreamPort port);
     // An answer that no honest agent gives, found by whoever asked.
     void on_violation(const Failure& why);
+    void expect_silence(bool expected);
     void close();
 
     Result<void> on_hello(protocol::Hello hello) override;
@@ -55,6 +56,7 @@ class LinkCore final : public ConnectionOwner, public std::enable_shared_from_th
     boost::asio::awaitable<void> maintain();
     sandbox::Async<protocol::UniqueFd> dial();
     boost::asio::awaitable<void> pause();
+    TimePoint give_up_at() const;
     void give_up_unreachable();
     void next_pause();
     void open(const std::shared_ptr<Operation>& operation);
@@ -84,7 +86,8 @@ class LinkCore final : public ConnectionOwner, public std::enable_shared_from_th
     std::optional<Failure> gone_;  // no more connections; every operation ends with this
     bool connect_called_ = false;
     bool was_ready_ = false;  // the current connection
-    bool closed_ = false;     // by our owner: no callbacks
+    bool silence_expected_ = false;
+    bool closed_ = false;  // by our owner: no callbacks
 };
 
 }  // namespace host::guest

@@ -53,19 +53,23 @@ std::string take(char* text) {
     return owned ? std::string(owned.get()) : std::string();
 }
 
-// A machine that QEMU paused for good counts as dead: nothing will make it go on.
-bool is_active(virDomain& domain) {
+void read_state(virDomain& domain, Machine& machine) {
     int state = 0;
     int reason = 0;
-    if (virDomainGetState(&domain, &state, &reason, 0) < 0) return false;
+    if (virDomainGetState(&domain, &state, &reason, 0) < 0) return;
     switch (state) {
         case VIR_DOMAIN_RUNNING:
         case VIR_DOMAIN_BLOCKED:
-            return true;
+            machine.active = true;
+            return;
         case VIR_DOMAIN_PAUSED:
-            return reason != VIR_DOMAIN_PAUSED_IOERROR && reason != VIR_DOMAIN_PAUSED_CRASHED;
+            // One that QEMU paused for good counts as dead: nothing will make it go on.
+            machine.active =
+                reason != VIR_DOMAIN_PAUSED_IOERROR && reason != VIR_DOMAIN_PAUSED_CRASHED;
+            machine.paused = reason == VIR_DOMAIN_PAUSED_USER;
+            return;
         default:
-            return false;
+            return;
     }
 }
 
@@ -174,9 +178,9 @@ void LibvirtHypervisor::observe(std::function<void(MachineEvent)> observer) {
     observer_ = std::move(observer);
 }
 
-void LibvirtHypervisor::on_resume(std::function<void(RunId)> observer) {
+void LibvirtHypervisor::on_pause(std::function<void(RunId, bool)> observer) {
     const std::lock_guard lock(mutex_);
-    resume_observer_ = std::move(observer);
+    pause_observer_ = std::move(observer);
 }
 
 void LibvirtHypervisor::on_reconnect(std::function<void()> observer) {
@@ -192,8 +196,9 @@ void LibvirtHypervisor::on_news(const std::string& name, DomainNews news) {
     if (!run) return;
     MachineEvent event(*run);
     switch (news) {
+        case DomainNews::paused:
         case DomainNews::resumed:
-            tell_resumed(*run);
+            tell_paused(*run, news == DomainNews::paused);
             return;
         case DomainNews::panicked:
             event.end = MachineEnd::crashed;
@@ -255,13 +260,13 @@ void LibvirtHypervisor::tell_early_end(const RunId& run) {
     if (event && observer) observer(std::move(*event));
 }
 
-void LibvirtHypervisor::tell_resumed(const RunId& run) {
-    std::function<void(RunId)> observer;
+void LibvirtHypervisor::tell_paused(const RunId& run, bool paused) {
+    std::function<void(RunId, bool)> observer;
     {
         const std::lock_guard lock(mutex_);
-        if (known_.contains(run)) observer = resume_observer_;
+        if (known_.contains(run)) observer = pause_observer_;
     }
-    if (observer) observer(run);
+    if (observer) observer(run, paused);
 }
 
 // ---- machines
@@ -303,7 +308,7 @@ Result<Machine> LibvirtHypervisor::start(const sandbox::MachineSpec& spec) {
 
 Result<Machine> LibvirtHypervisor::describe(const RunId& run, virDomain& domain) {
     Machine machine(run);
-    machine.active = is_active(domain);
+    read_state(domain, machine);
     const std::string xml = take(virDomainGetXMLDesc(&domain, 0));
     if (xml.empty()) return protocol::fail(last_failure("reading the machine's description"));
     machine.cid = parse_cid(xml);

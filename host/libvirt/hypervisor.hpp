@@ -32,7 +32,7 @@ class LibvirtHypervisor final : public sandbox::Hypervisor {
     protocol::Result<void> destroy(const protocol::RunId& run) override;
     protocol::Result<std::vector<sandbox::Machine>> list() override;
     void observe(std::function<void(sandbox::MachineEvent)> observer) override;
-    void on_resume(std::function<void(protocol::RunId)> observer) override;
+    void on_pause(std::function<void(protocol::RunId, bool)> observer) override;
     void on_reconnect(std::function<void()> observer) override;
 
   private:
@@ -55,7 +55,7 @@ class LibvirtHypervisor final : public sandbox::Hypervisor {
     void tell_reconnected();
     void on_news(const std::string& domain_name, DomainNews news);
     void tell_early_end(const protocol::RunId& run);
-    void tell_resumed(const protocol::RunId& run);
+    void tell_paused(const protocol::RunId& run, bool paused);
     protocol::Result<sandbox::Machine> describe(const protocol::RunId& run, virDomain& domain);
     // nullopt: not of this installation. not_found: gone meanwhile.
     protocol::Result<std::optional<protocol::RunId>> owned_run(virDomain& domain) const;
@@ -81,7 +81,7 @@ class LibvirtHypervisor final : public sandbox::Hypervisor {
         dropped_;  // closed by the reconnector, not by their callback
     std::map<protocol::RunId, Known> known_;
     std::function<void(sandbox::MachineEvent)> observer_;
-    std::function<void(protocol::RunId)> resume_observer_;
+    std::function<void(protocol::RunId, bool)> pause_observer_;
     std::function<void()> reconnect_observer_;
     bool stopping_ = false;
     std::thread reconnector_;  // last: uses everything above

@@ -32,6 +32,10 @@ void tell(void* opaque, virDomain* domain, DomainNews news) {
 std::optional<DomainNews> news_of(int event, int detail) {
     if (event == VIR_DOMAIN_EVENT_CRASHED) return DomainNews::panicked;
     if (event == VIR_DOMAIN_EVENT_RESUMED) return DomainNews::resumed;
+    // For other reasons than an administrator's there are other news.
+    if (event == VIR_DOMAIN_EVENT_SUSPENDED && detail == VIR_DOMAIN_EVENT_SUSPENDED_PAUSED) {
+        return DomainNews::paused;
+    }
     if (event != VIR_DOMAIN_EVENT_STOPPED) return std::nullopt;
     switch (detail) {
         case VIR_DOMAIN_EVENT_STOPPED_SHUTDOWN:

@@ -16,6 +16,7 @@ namespace host::libvirt {
 // What libvirt told, reduced to what a capsule cares about.
 enum class DomainNews : std::uint8_t {
     panicked,     // the guest's kernel
+    paused,       // by an administrator
     resumed,      // it was paused, for a moment before its first instruction or by an administrator
     shut_down,    // by the guest: power-off or reset
     crashed,      // the machine, after a panic

@@ -92,6 +92,8 @@ class Guest {
     virtual Async<void> resize(protocol::CommandResize request) = 0;
     virtual std::shared_ptr<Follower> follow(protocol::CommandFollow request) = 0;
     virtual std::shared_ptr<InputSink> input(protocol::CommandInput request) = 0;
+    // While silence is expected, the machine standing still, the agent is never lost by it.
+    virtual void expect_silence(bool expected) = 0;
     // Stop commands, sync, unmount. `timed_out` when the agent did not manage within the limit.
     virtual Async<void> settle(std::chrono::milliseconds limit) = 0;
     // Round trip of a ping, for `mt doctor` and benchmarks.

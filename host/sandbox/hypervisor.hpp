@@ -67,6 +67,7 @@ struct Machine {
     explicit Machine(RunId id) : run(std::move(id)) {}
     RunId run;
     bool active = false;
+    bool paused = false;  // active, and stands still until an administrator lets it go on
     std::optional<std::uint32_t> cid;
     std::vector<FolderServer> virtiofsd;  // the daemon watches these by pidfd
 };
@@ -93,8 +94,9 @@ class Hypervisor {
     // may be concluded about any run.
     virtual Result<std::vector<Machine>> list() = 0;
     virtual void observe(std::function<void(MachineEvent)> observer) = 0;
-    // A machine that stood still goes on; so does its clock, from where it was.
-    virtual void on_resume(std::function<void(RunId)> observer) = 0;
+    // An administrator pauses a machine, or lets it go on (which every machine does once, before
+    // its first instruction); so does its clock, from where it was.
+    virtual void on_pause(std::function<void(RunId, bool paused)> observer) = 0;
     // Called after the connection to libvirt was lost and came back: the caller lists again.
     virtual void on_reconnect(std::function<void()> observer) = 0;
 };

@@ -207,6 +207,7 @@ Async<std::vector<SharedFolder>> RunSupervisor::prepare_folders() {
 
 void RunSupervisor::take_machine(const Machine& machine) {
     has_machine_ = true;
+    paused_ = machine.paused;
     for (const FolderServer& server : machine.virtiofsd) {
         auto died = [weak = weak_from_this(), folder = server.folder] {
             if (const auto self = weak.lock()) self->on_virtiofsd_died(folder);
@@ -240,6 +241,7 @@ Async<void> RunSupervisor::connect(Deadline deadline) {
     address.cid = record_.cid;
     address.serial_socket = core_->parts.disks->layout(record_.id).serial_socket;
     guest_ = core_->parts.guests(record_.id, address, callbacks());
+    guest_->expect_silence(paused_);
     auto hello = co_await guest_->connect(deadline, record_.agent_boot_id);
     if (!hello) {
         co_return protocol::fail(std::move(hello).error().context("connect to the agent"));

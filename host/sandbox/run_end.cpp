@@ -95,7 +95,7 @@ asio::awaitable<void> RunSupervisor::end(Self self) {
 
 // There is somebody inside who answers.
 bool RunSupervisor::can_ask() const {
-    return connected_ && guest_usable_ && has_machine_;
+    return connected_ && guest_usable_ && has_machine_ && !paused_;
 }
 
 asio::awaitable<void> RunSupervisor::collect(Self, std::shared_ptr<bool> done) {

@@ -70,6 +70,11 @@ asio::awaitable<void> RunSupervisor::recover_run(Self self) {
 asio::awaitable<void> RunSupervisor::adopt(Machine machine) {
     take_machine(machine);
     record_.cid = machine.cid.value_or(record_.cid);
+    // Nobody inside can answer before an administrator lets it go on.
+    while (paused_ && !ending() && left_ms() > 0 && !core_->closing) {
+        co_await changed_.wait_until(core_->clock, record_.deadline_boottime_ms);
+    }
+    if (paused_ || core_->closing) co_return;
     const bool ends_now = record_.pending_status.has_value() || left_ms() == 0;
     const bool never_heard = record_.agent_boot_id.empty();
     if (never_heard && ends_now) co_return;

@@ -164,8 +164,11 @@ void RunSupervisor::on_machine_missing() {
     fail("the machine is gone");
 }
 
-void RunSupervisor::on_machine_resumed() {
-    if (guest() && !ending()) {
+void RunSupervisor::on_machine_paused(bool paused) {
+    paused_ = paused;
+    changed_.wake_all();
+    if (guest_) guest_->expect_silence(paused);
+    if (!paused && guest() && !ending()) {
         spawn(core_->parts.executor, "clock", correct_clock(shared_from_this()));
     }
 }

@@ -44,8 +44,9 @@ class RunSupervisor : public std::enable_shared_from_this<RunSupervisor> {
     void on_machine_event(const MachineEvent& event);
     void on_machine_missing();
 
-    // Its clock stood still meanwhile.
-    void on_machine_resumed();
+    // It stands still, and with it its clock; or it goes on.
+    void on_machine_paused(bool paused);
+    bool paused() const { return paused_; }
     // The daemon goes, the run stays.
     void detach();
 
@@ -134,6 +135,7 @@ class RunSupervisor : public std::enable_shared_from_this<RunSupervisor> {
     bool guest_usable_ = true;  // false: nobody answers any more, do not wait for it
     bool has_machine_ = false;
     bool virtiofsd_died_ = false;
+    bool paused_ = false;        // the machine, by an administrator
     std::string waiting_cause_;  // what fail_after() was given; "": nothing
     bool bringing_up_ = false;
     bool recovering_ = false;       // what libvirt knows is not known yet

@@ -28,7 +28,7 @@ class ServiceImpl final : public Service, public std::enable_shared_from_this<Se
     void set_platform(Result<Platform> platform);
     // From the hypervisor's observers, on the loop thread.
     void on_machine_event(const MachineEvent& event);
-    void on_machine_resumed(const RunId& id);
+    void on_machine_paused(const RunId& id, bool paused);
     void on_reconnect();
     // Leaves runs alive and returns when nothing of the service is at work any more.
     boost::asio::awaitable<void> close();

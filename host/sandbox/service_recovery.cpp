@@ -56,8 +56,8 @@ void ServiceImpl::on_machine_event(const MachineEvent& event) {
     if (const auto run = core_->find(event.run)) run->on_machine_event(event);
 }
 
-void ServiceImpl::on_machine_resumed(const RunId& id) {
-    if (const auto run = core_->find(id)) run->on_machine_resumed();
+void ServiceImpl::on_machine_paused(const RunId& id, bool paused) {
+    if (const auto run = core_->find(id)) run->on_machine_paused(paused);
 }
 
 void ServiceImpl::on_reconnect() {
@@ -117,10 +117,15 @@ asio::awaitable<void> ServiceImpl::reconcile(std::shared_ptr<ServiceImpl>) {
     auto machines = co_await on_workers(*core_->parts.workers, std::move(list));
     if (!machines || core_->closing) co_return;
     for (const auto& run : expected) {
-        const bool there = std::ranges::any_of(*machines, [&run](const Machine& machine) {
+        if (!run->has_machine()) continue;
+        const auto found = std::ranges::find_if(*machines, [&run](const Machine& machine) {
             return machine.run == run->record().id && machine.active;
         });
-        if (!there && run->has_machine()) run->on_machine_missing();
+        if (found == machines->end()) {
+            run->on_machine_missing();
+        } else if (found->paused != run->paused()) {
+            run->on_machine_paused(found->paused);
+        }
     }
     co_await remove_strays(std::move(*machines));
 }

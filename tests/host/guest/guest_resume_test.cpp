@@ -282,5 +282,22 @@ TEST_F(GuestResume, IsLostWhenTheAgentStaysAway) {
     EXPECT_EQ((*mounted)->error().kind(), Kind::unavailable);
 }
 
+TEST_F(GuestResume, IsNotLostWhileSilenceIsExpected) {
+    Patience patience;
+    patience.link_lost_limit = 200ms;
+    agent.listen();
+    auto guest = make(patience);
+    ASSERT_TRUE(connect(guest));
+    guest->expect_silence(true);
+    agent.answer_with_garbage("");
+    agent.drop();
+    const auto began = std::chrono::steady_clock::now();
+    loop.until([&] { return std::chrono::steady_clock::now() - began > 600ms; });
+    EXPECT_TRUE(lost.empty());
+    guest->expect_silence(false);
+    ASSERT_TRUE(loop.until([&] { return !lost.empty(); }));
+    EXPECT_EQ(lost[0].code(), "guest-unavailable");
+}
+
 }  // namespace
 }  // namespace host::guest

@@ -59,6 +59,33 @@ TEST_F(Recovery, TakesALiveRunBackWithItsCommands) {
     end_well(id);
 }
 
+TEST_F(Recovery, WaitsForAMachineThatStandsStill) {
+    const RunId id = running();
+    const auto one = exec(id, "one");
+    settle();
+    hypervisor.machines.at(id).paused = true;
+    agent(id)->answers = false;
+    restart();
+    EXPECT_EQ(run(id).status, RunStatus::running);
+    EXPECT_EQ(agent(id)->connection, nullptr);
+    hypervisor.machines.at(id).paused = false;
+    agent(id)->answers = true;
+    service->on_machine_paused(id, false);
+    settle();
+    agent(id)->finish(one.str(), "exited", 3);
+    settle();
+    EXPECT_EQ(command(id, one).status, CommandStatus::finished);
+    end_well(id);
+}
+
+TEST_F(Recovery, EndsAMachineThatStandsStillWhenAskedTo) {
+    const RunId id = running();
+    hypervisor.machines.at(id).paused = true;
+    agent(id)->answers = false;
+    restart();
+    end_well(id);
+}
+
 TEST_F(Recovery, GivesACommandItsInputAtWhateverMomentTheDaemonDies) {
     const RunId id = running();
     for (std::size_t moment = 0; moment < 40; ++moment) {

@@ -82,12 +82,15 @@ TEST_F(RunEnd, AbortsWhatIsOpenAndRefusesWhatComesLater) {
 
 TEST_F(RunEnd, IsNotThePauseOfAMachineWhoseClockIsCorrectedAfterwards) {
     const RunId id = start("empty");
-    service->on_machine_resumed(id);  // every machine's first instruction
+    service->on_machine_paused(id, false);  // every machine's first instruction
     settle();
     EXPECT_EQ(agent(id)->clock_unix_ns, 0);
+    service->on_machine_paused(id, true);
+    EXPECT_TRUE(agent(id)->silence_expected);
     clock.set(clock.boottime_ms() + 60'000);
-    service->on_machine_resumed(id);
+    service->on_machine_paused(id, false);
     settle();
+    EXPECT_FALSE(agent(id)->silence_expected);
     EXPECT_EQ(agent(id)->clock_unix_ns, clock.unix_ms() * 1'000'000);
     EXPECT_EQ((*database.find_run(id))->status, RunStatus::running);
 }

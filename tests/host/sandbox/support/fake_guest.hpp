@@ -45,6 +45,7 @@ struct FakeAgent {
     std::map<std::string, std::string> secrets;
     std::optional<protocol::MachineConfigure> configured;
     std::int64_t clock_unix_ns = 0;  // as set after a pause
+    bool silence_expected = false;
     bool settled = false;
     bool answers = true;
     std::set<std::string> forgotten;
@@ -94,6 +95,7 @@ class FakeGuest final : public Guest {
         agent_->configured = std::move(request);
         co_return Result<void>();
     }
+    void expect_silence(bool expected) override { agent_->silence_expected = expected; }
     Async<void> set_clock(std::int64_t unix_ns) override {
         agent_->clock_unix_ns = unix_ns;
         co_return open();

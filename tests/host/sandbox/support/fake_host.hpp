@@ -43,7 +43,7 @@ class FakeHypervisor final : public Hypervisor {
         return all;
     }
     void observe(std::function<void(MachineEvent)>) override {}
-    void on_resume(std::function<void(RunId)>) override {}
+    void on_pause(std::function<void(RunId, bool)>) override {}
     void on_reconnect(std::function<void()>) override {}
 
     std::map<RunId, Machine> machines;
