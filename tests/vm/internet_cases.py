@@ -87,6 +87,9 @@ def internet_tools():
             run = up(host, "tools", "internet", TOOLS + image)
             uses_curl(server, run)
             uses_git_and_pip(server, run)
+            for line in (f"allowed run={run.id} method=GET host={server.address} port=80",
+                         f"allowed run={run.id} method=CONNECT host={server.address} port=443"):
+                assert line in host.log_text(), f"the daemon's log lacks {line!r}"
             # By name, which the proxy looks up: the Debian mirror, where this machine itself reaches it.
             for scheme, bundle in (("http", []), ("https", ["--cacert", "/mnt/tools/outside.pem"])):
                 if subprocess.run(["curl", "-sSf", "-m", "20", "-o", "/dev/null", f"{scheme}://{mirror}"],
