@@ -152,7 +152,8 @@ def refuses_tools(server, run, network):
         tunnel, reason = "CONNECT tunnel failed, response 403", "403 Forbidden"
     refused(run.exec("curl", ["-sS", server.url("blob")]), tunnel)
     refused(run.exec("git", ["clone", server.url("hello.git"), "/tmp/hello"]), tunnel)
-    refused(run.exec("pip", ["install", "--break-system-packages", "--retries", "0", "--index-url", server.url("simple/"),
+    # pip says why when it tries again, and only then.
+    refused(run.exec("pip", ["install", "--break-system-packages", "--retries", "1", "--index-url", server.url("simple/"),
                              "capsule-hello"], wait=300), reason)
     run.terminate()
 
