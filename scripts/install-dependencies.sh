@@ -50,7 +50,7 @@ build=(g++ cmake ninja-build pkg-config libexpected-dev libspdlog-dev libfmt-dev
     libvirt-dev libxml2-dev libgtest-dev libgmock-dev python3)
 images=(mmdebstrap libguestfs-tools qemu-utils zstd cpio kmod e2fsprogs)
 running=(qemu-system-x86 libvirt-daemon-system libvirt-clients procps)
-testing=(curl openssh-client)
+testing=(curl git iproute2 jq openssh-client openssl)
 
 packages=("${release[@]}" "${build[@]}" "${images[@]}" "${running[@]}")
 [ "$tests" = no ] || packages+=("${testing[@]}")
