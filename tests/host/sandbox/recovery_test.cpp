@@ -72,7 +72,7 @@ TEST_F(Recovery, WaitsForAMachineThatStandsStill) {
     agent(id)->answers = true;
     service->on_machine_paused(id, false);
     settle();
-    agent(id)->finish(one.str(), "exited", 3);
+    agent(id)->finish(one.str(), "exited", 0);
     settle();
     EXPECT_EQ(command(id, one).status, CommandStatus::finished);
     end_well(id);
