@@ -31,10 +31,23 @@ follow_over_libvirt() {
     expect "$code" 9
     expect "$(run_field "$run" status)" Running
 }
+# The run may last two hours, its command a minute.
+clock_step() {
+    local code=0
+    mt exec --max-duration 00:01:00 "$run" -- 'sleep 8; exit 9' &
+    sleep 3
+    date --set '+3 hours'
+    wait $! || code=$?
+    date --set '-3 hours'
+    expect "$code" 9
+    mt exec "$run" -- true
+    expect "$(run_field "$run" status)" Running
+}
 one_proxy() { expect "$(pgrep -xc capsule-egress)" 1; }
 
 check "a restart loses nothing of a live command" restart
 check "so does a kill -9: systemd starts the daemon again" killed
 check "so does a restart of libvirtd" libvirtd_restart
+check "a step of the host's clock ends nothing" clock_step
 check "each daemon takes its proxy with it" one_proxy
 finish_group restart
