@@ -34,7 +34,7 @@ follow_over_libvirt() {
 # The run may last two hours, its command a minute.
 clock_step() {
     local code=0
-    mt exec --max-duration 00:01:00 "$run" -- 'sleep 8; exit 9' &
+    mt exec --timeout 00:01:00 "$run" -- 'sleep 8; exit 9' &
     sleep 3
     date --set '+3 hours'
     wait $! || code=$?
