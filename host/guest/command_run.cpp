@@ -16,7 +16,10 @@ Result<void> CommandRun::on_event(std::string_view name, const boost::json::valu
         if (const auto started = std::exchange(started_, nullptr); started && !result) started();
         return {};
     }
-    if (name == "exited") return take(payload);
+    if (name == "exited") {
+        if (std::exchange(exited_heard_, true)) return violation("a command that exits twice");
+        return take(payload);
+    }
     return Operation::on_event(name, payload);
 }
 

@@ -27,7 +27,10 @@ class CommandRun final : public Operation {
 
     std::string request() override;
     bool wants_stream() const override { return !forgotten_; }
-    void on_opened(StreamPort opened) override { port = std::move(opened); }
+    void on_opened(StreamPort opened) override {
+        port = std::move(opened);
+        exited_heard_ = false;
+    }
     Result<void> on_event(std::string_view name, const boost::json::value& payload) override;
     void on_disconnected() override { port = StreamPort(); }
     Result<void> on_end(Result<boost::json::value> answer) override;
@@ -45,6 +48,7 @@ class CommandRun final : public Operation {
     std::function<void(protocol::CommandReport)> late_;
     std::uint64_t heard_bytes_ = 0;  // of the newest report, both outputs
     bool heard_open_ = true;
+    bool exited_heard_ = false;  // on this connection
     bool forgotten_ = false;
 };
 

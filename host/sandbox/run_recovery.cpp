@@ -97,6 +97,8 @@ asio::awaitable<void> RunSupervisor::adopt(Machine machine) {
                  to_string(record_.status), commands_->open_commands());
     // Ending ones are collected, aborted and settled by end().
     if (ending() || left_ms() == 0) co_return;
+    // The machine may have stood still while nobody was here to see it.
+    spawn(core_->parts.executor, "clock", correct_clock(shared_from_this()));
     if (record_.status == RunStatus::starting) {
         bringing_up_ = true;
         spawn(core_->parts.executor, "run", bring_up(shared_from_this(), MachineState::running));

@@ -164,11 +164,17 @@ void RunSupervisor::on_machine_missing() {
     fail("the machine is gone");
 }
 
-void RunSupervisor::on_machine_paused(bool paused) {
-    paused_ = paused;
+void RunSupervisor::on_machine_paused() {
+    paused_ = true;
+    if (guest_) guest_->expect_silence(true);
+}
+
+void RunSupervisor::on_machine_resumed() {
+    paused_ = false;
+    ++resumes_;
     changed_.wake_all();
-    if (guest_) guest_->expect_silence(paused);
-    if (!paused && guest() && !ending()) {
+    if (guest_) guest_->expect_silence(false);
+    if (guest() && !ending()) {
         spawn(core_->parts.executor, "clock", correct_clock(shared_from_this()));
     }
 }

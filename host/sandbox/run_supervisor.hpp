@@ -44,9 +44,11 @@ class RunSupervisor : public std::enable_shared_from_this<RunSupervisor> {
     void on_machine_event(const MachineEvent& event);
     void on_machine_missing();
 
-    // It stands still, and with it its clock; or it goes on.
-    void on_machine_paused(bool paused);
+    // It stands still by an administrator's wish, and with it its clock, until it goes on.
+    void on_machine_paused();
+    void on_machine_resumed();
     bool paused() const { return paused_; }
+    int resumes() const { return resumes_; }  // so far
     // The daemon goes, the run stays.
     void detach();
 
@@ -135,7 +137,8 @@ class RunSupervisor : public std::enable_shared_from_this<RunSupervisor> {
     bool guest_usable_ = true;  // false: nobody answers any more, do not wait for it
     bool has_machine_ = false;
     bool virtiofsd_died_ = false;
-    bool paused_ = false;        // the machine, by an administrator
+    bool paused_ = false;  // the machine, by an administrator
+    int resumes_ = 0;
     std::string waiting_cause_;  // what fail_after() was given; "": nothing
     bool bringing_up_ = false;
     bool recovering_ = false;       // what libvirt knows is not known yet

@@ -186,7 +186,7 @@ Async<model::CommandRecord> ServiceImpl::command(Principal principal, RunId run_
     CO_TRY(const auto owner, find_run(principal, run_id));
     if (const auto run = core_->find(run_id)) {
         if (const auto live = run->commands()->find(id)) {
-            co_await run->commands()->refresh(live);
+            if (!run->paused()) co_await run->commands()->refresh(live);
             co_return live->record;
         }
     }

@@ -57,7 +57,11 @@ void ServiceImpl::on_machine_event(const MachineEvent& event) {
 }
 
 void ServiceImpl::on_machine_paused(const RunId& id, bool paused) {
-    if (const auto run = core_->find(id)) run->on_machine_paused(paused);
+    const auto run = core_->find(id);
+    if (!run || core_->closing) return;
+    if (!paused) return run->on_machine_resumed();
+    // QEMU may have stopped by itself, for good: libvirt's list knows why.
+    spawn(core_->parts.executor, "reconcile", reconcile(shared_from_this()));
 }
 
 void ServiceImpl::on_reconnect() {
@@ -109,22 +113,28 @@ asio::awaitable<void> ServiceImpl::recover(std::shared_ptr<ServiceImpl>) {
 asio::awaitable<void> ServiceImpl::reconcile(std::shared_ptr<ServiceImpl>) {
     const TaskCount counted(*core_);
     // Those whose machine was there before libvirt is asked.
-    std::vector<std::shared_ptr<RunSupervisor>> expected;
+    struct Expected {
+        std::shared_ptr<RunSupervisor> run;
+        int resumes;
+    };
+    std::vector<Expected> expected;
     for (const auto& [id, run] : core_->live) {
-        if (run->has_machine()) expected.push_back(run);
+        if (run->has_machine()) expected.push_back({run, run->resumes()});
     }
     auto list = [hypervisor = core_->parts.hypervisor] { return hypervisor->list(); };
     auto machines = co_await on_workers(*core_->parts.workers, std::move(list));
     if (!machines || core_->closing) co_return;
-    for (const auto& run : expected) {
+    for (const auto& [run, resumes] : expected) {
         if (!run->has_machine()) continue;
-        const auto found = std::ranges::find_if(*machines, [&run](const Machine& machine) {
+        const auto found = std::ranges::find_if(*machines, [&run = run](const Machine& machine) {
             return machine.run == run->record().id && machine.active;
         });
         if (found == machines->end()) {
             run->on_machine_missing();
-        } else if (found->paused != run->paused()) {
-            run->on_machine_paused(found->paused);
+        } else if (found->paused && resumes == run->resumes()) {
+            run->on_machine_paused();
+        } else if (!found->paused && run->paused()) {
+            run->on_machine_resumed();
         }
     }
     co_await remove_strays(std::move(*machines));

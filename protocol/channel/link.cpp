@@ -147,7 +147,12 @@ class Link::Impl {
         if (closed_) return;
         if (!fed) return fail_with(self, std::move(fed).error());
         flush(self);
-        if (!closed_) wait_readable(self);
+        if (closed_) return;
+        if (session_.backlogged()) {
+            reading_held_ = true;  // deliver() goes on
+        } else {
+            wait_readable(self);
+        }
     }
 
     void end_of_file(const std::shared_ptr<Link>& self, TimePoint now) {
@@ -215,7 +220,7 @@ class Link::Impl {
     void deliver(const std::shared_ptr<Link>& self) {
         if (delivering_) return;
         delivering_ = true;
-        while (!closed_) {
+        while (!closed_ && !session_.backlogged()) {
             std::optional<SessionEvent> event = session_.next_event();
             if (!event) break;
             observer_->on_event(std::move(*event));
@@ -223,10 +228,14 @@ class Link::Impl {
         delivering_ = false;
         if (!closed_) write_some(self);
         if (!closed_) post_delivery(self);
+        if (!closed_ && !session_.backlogged() && std::exchange(reading_held_, false)) {
+            wait_readable(self);
+        }
     }
 
+    // With a backlog, once that has been written.
     void post_delivery(const std::shared_ptr<Link>& self) {
-        if (!session_.has_events() || delivery_posted_) return;
+        if (!session_.has_events() || session_.backlogged() || delivery_posted_) return;
         delivery_posted_ = true;
         boost::asio::post(descriptor_.get_executor(), [self, this] {
             delivery_posted_ = false;
@@ -258,6 +267,7 @@ class Link::Impl {
     error_code start_error_;
     bool waiting_writable_ = false;
     bool delivering_ = false;
+    bool reading_held_ = false;
     bool delivery_posted_ = false;
     bool closed_ = false;
 };

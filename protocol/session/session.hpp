@@ -97,6 +97,8 @@ class Session {
     void written(std::size_t bytes);
     std::optional<SessionEvent> next_event();
     bool has_events() const { return !events_.empty(); }
+    // So much waits to be sent that what arrives should wait as well: answers may be large.
+    bool backlogged() const { return queue_.control_bytes() > limits::control_queue_bytes / 2; }
 
     // ---- time ----
     // Queues a ping after limits::ping_idle of silence; fails with timed_out after limits::silence,

@@ -226,7 +226,7 @@ def flood():
 @case("O-12", "one greedy process")
 def out_of_memory():
     run = shared_run()
-    result = run.exec("python3", ["-c", "a=[]\nwhile True: a.append(b'x'*(16<<20))"], limit=60)
+    result = run.exec("python3", ["-c", "a=[]\nwhile True: a.append(b'x'*(16<<20))"], wait=330, limit=300)
     expect(result["status"], "Error")
     assert result["exitCode"] in (137, 1), result
     if result["exitCode"] == 137:

@@ -62,7 +62,11 @@ template <typename From, typename To>
 void copy_fields(const From& from, To& to) {
     for (const auto& field : from) {
         if (is_hop_by_hop(field.name(), view(field.name_string()))) continue;
-        if (named_by_connection(from, field.name_string())) continue;
+        // How long the body is must be said, whatever Connection says of it.
+        if (field.name() != http::field::content_length &&
+            named_by_connection(from, field.name_string())) {
+            continue;
+        }
         if (field.name() == http::field::unknown) {
             to.insert(field.name_string(), field.value());
         } else {

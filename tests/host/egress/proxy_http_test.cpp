@@ -31,6 +31,18 @@ TEST(ProxyHttp, PassesARequestOnInItsOwnWords) {
     }
 }
 
+TEST(ProxyHttp, SaysTheLengthOfABodyWhateverConnectionSays) {
+    Recorder recorder(ok("hello"));
+    Server server(std::ref(recorder));
+    Proxy proxy(loopback);
+    const auto answer = proxy.ask(internet(), "POST " + server.url("/") +
+                                                  " HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n"
+                                                  "Connection: close, content-length\r\n\r\nbody");
+    EXPECT_EQ(status_line(answer), "HTTP/1.1 200 OK");
+    ASSERT_EQ(recorder.requests().size(), 1u);
+    EXPECT_TRUE(has(recorder.requests()[0], "Content-Length: 4\r\n")) << recorder.requests()[0];
+}
+
 TEST(ProxyHttp, ServesSeveralRequestsOnOneConnection) {
     Recorder recorder(ok("one"));
     Server server(std::ref(recorder));

@@ -40,6 +40,19 @@ TEST_F(GuestHostile, ReportOfAnotherCommand) {
     });
 }
 
+TEST_F(GuestHostile, CommandThatExitsAgainAndAgain) {
+    const auto guest = connected();
+    const auto start = command();
+    agent.on_request = [&](const Request& request) {
+        if (request.operation != "command.start" || agent.connections > 1) return;
+        agent.event(request.stream, "exited", report(start.id, 0, "a"));
+        agent.event(request.stream, "exited", report(start.id, 0, "ab"));
+    };
+    ASSERT_TRUE(loop.wait(guest->run(start, nullptr)));
+    ASSERT_TRUE(loop.until([&] { return agent.connections == 2; }));
+    EXPECT_TRUE(late_reports.empty());
+}
+
 TEST_F(GuestHostile, ExitCodeThatNoProcessHas) {
     expect_one_connection([&](const Request& request, const std::string& id) {
         agent.event(request.stream, "exited", report(id, 4711));

@@ -75,7 +75,7 @@ TEST(Session, TellsShutDownApartFromDestroyed) {
                 ::testing::ElementsAre(News("capsule-b", DomainNews::shut_down)));
 }
 
-TEST(Session, TellsThatAPausedCapsuleGoesOn) {
+TEST(Session, TellsThatACapsuleIsPausedAndGoesOn) {
     Inbox inbox;
     const auto session = open_test_driver(inbox);
     ASSERT_TRUE(session);
@@ -83,7 +83,8 @@ TEST(Session, TellsThatAPausedCapsuleGoesOn) {
     ASSERT_TRUE(capsule);
     virDomainSuspend(capsule.get());
     virDomainResume(capsule.get());
-    EXPECT_THAT(inbox.wait_for(1), ::testing::ElementsAre(News("capsule-c", DomainNews::resumed)));
+    EXPECT_THAT(inbox.wait_for(2), ::testing::ElementsAre(News("capsule-c", DomainNews::paused),
+                                                          News("capsule-c", DomainNews::resumed)));
 }
 
 TEST(Session, CanBeOpenedAgainAfterTheLastOneWent) {

@@ -85,9 +85,12 @@ TEST_F(RunEnd, IsNotThePauseOfAMachineWhoseClockIsCorrectedAfterwards) {
     service->on_machine_paused(id, false);  // every machine's first instruction
     settle();
     EXPECT_EQ(agent(id)->clock_unix_ns, 0);
+    hypervisor.machines.at(id).paused = true;
     service->on_machine_paused(id, true);
+    settle();
     EXPECT_TRUE(agent(id)->silence_expected);
     clock.set(clock.boottime_ms() + 60'000);
+    hypervisor.machines.at(id).paused = false;
     service->on_machine_paused(id, false);
     settle();
     EXPECT_FALSE(agent(id)->silence_expected);
@@ -159,6 +162,17 @@ TEST_F(RunEnd, ACommandKilledWithTheMachineIsAborted) {
     EXPECT_EQ(run(id).failure_details, "the machine was ended from inside (poweroff)");
     EXPECT_EQ(command(id, one).status, CommandStatus::aborted);
     EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(RunEnd, IsNoDeadlineBeforeItsTimeWhateverTheGuestSays) {
+    const RunId id = start("empty");
+    settle();
+    protocol::PowerNotice notice;
+    notice.action = "deadline";
+    agent(id)->connection->callbacks().power(notice);
+    settle();
+    EXPECT_EQ(run(id).status, RunStatus::error);
+    EXPECT_EQ(run(id).failure_details, "the machine was ended from inside (deadline)");
 }
 
 TEST_F(RunEnd, AMachineThatCrashesIsAnErrorAtOnce) {

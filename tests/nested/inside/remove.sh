@@ -58,7 +58,7 @@ removal_without_daemon() {
     nothing_lives
     expect "$(left_files | paste -sd' ')" ""
     refused getent group capsuled
-    expect "$(systemctl list-unit-files --no-legend 'capsuled*')" ""
+    expect "$(systemctl list-unit-files --no-legend 'capsuled*' || true)" ""  # none found is a failure to it
 }
 
 check "removing the package ends the run and the service, and keeps data and configuration" removal

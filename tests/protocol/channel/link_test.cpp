@@ -1,6 +1,7 @@
 #include "protocol/channel/link.hpp"
 
 #include "protocol/base/ids.hpp"
+#include "protocol/wire/limits.hpp"
 
 #include <fcntl.h>
 #include <filesystem>
@@ -124,6 +125,33 @@ TEST_F(LinkTest, CarriesTenMebibytesEachWay) {
     offer(host_->session().open("{}").value());
     run_until([&] { return received.size() >= total || !host_observer_.closed.empty(); });
     EXPECT_TRUE(received == sent);
+}
+
+// More of them than the control queue may hold.
+TEST_F(LinkTest, ManyLargeAnswersAtOnceWaitForTheTransport) {
+    connect();
+    constexpr std::size_t requests = 60;
+    const std::string large(limits::control_payload_bytes - 100, 'x');
+    guest_observer_.handler = [&](SessionEvent event) {
+        const auto* opened = std::get_if<StreamOpened>(&event);
+        if (opened == nullptr) return;
+        guest_->session().end(opened->stream, R"({"ok":")" + large + "\"}");
+        guest_->flush();
+    };
+    std::size_t answers = 0;
+    host_observer_.handler = [&](SessionEvent event) {
+        if (std::holds_alternative<StreamEnded>(event)) ++answers;
+    };
+    for (std::size_t i = 0; i < requests; ++i) ASSERT_TRUE(host_->session().open("{}"));
+    host_->flush();
+    run_until([&] { return answers == requests || !host_observer_.closed.empty(); });
+    EXPECT_EQ(answers, requests);
+    EXPECT_TRUE(host_observer_.closed.empty()) << host_observer_.closed.front();
+    // Reading goes on as well.
+    ASSERT_TRUE(host_->session().open("{}"));
+    host_->flush();
+    run_until([&] { return answers == requests + 1 || !host_observer_.closed.empty(); });
+    EXPECT_EQ(answers, requests + 1);
 }
 
 TEST_F(LinkTest, TellsBothSidesOnceWhenOneCloses) {
