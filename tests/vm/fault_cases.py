@@ -73,6 +73,25 @@ def past_deadline():
         host.close()
 
 
+@case("large-results", "many results as large as can be, all of commands that ended while no daemon ran")
+def large_results():
+    host = Host(log_level="info").start()
+    try:
+        run = host.up()
+        # A NUL takes six bytes of JSON: each report is more than a third of a mebibyte.
+        sent = [run.send("sleep 4; head -c 65536 /dev/zero", **{"async": True}) for _ in range(45)]
+        host.kill()
+        time.sleep(15 * SLOW)
+        host.start()
+        for command in sent:
+            result = run.wait(command)
+            expect(result["exitCode"], 0)
+            assert result["outputStandard"] == "\0" * 65536, "wrong output"
+        run.terminate()
+    finally:
+        host.close()
+
+
 @case("O-25c", "the machine is gone when the daemon comes back")
 def machine_gone():
     host = Host().start()
