@@ -72,7 +72,8 @@ class Relay {
     static bool copy(int from, int to) {
         char buffer[65'536];
         const ssize_t count = read(from, buffer, sizeof buffer);
-        return count > 0 && write(to, buffer, static_cast<std::size_t>(count)) == count;
+        return count > 0 &&
+               send(to, buffer, static_cast<std::size_t>(count), MSG_NOSIGNAL) == count;
     }
     void pump(const UniqueFd& a, const UniqueFd& b) const {
         while (!stop_) {
