@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <csignal>
 #include <filesystem>
 #include <list>
 #include <mutex>
@@ -36,6 +37,8 @@ sockaddr_un address_of(const std::string& path) {
 class Relay {
   public:
     explicit Relay(const std::string& path) : path_(path) {
+        // libvirt writes into what the relay has cut; the daemon ignores the signal as well.
+        std::signal(SIGPIPE, SIG_IGN);
         std::filesystem::remove(path);
         listener_.reset(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
         const sockaddr_un address = address_of(path);
