@@ -1,9 +1,8 @@
 #pragma once
 // The .mtr language: text in, Definition or diagnostics out. Pure. Grammar: assignments `name =
 // value`; values are strings (JSON escapes), integers, booleans, [lists], {objects}, @ref("name")
-// or
-// @ref("namespace.name"); entries are separated by line ends or commas; // comments; UTF-8 BOM and
-// CRLF accepted. docs/definitions.md is the user's text.
+// or @ref("namespace.name"); entries are separated by line ends or commas; // comments; UTF-8 BOM
+// and CRLF accepted. docs/definitions.md is the user's text.
 
 #include "host/model/definition.hpp"
 #include "host/sandbox/service.hpp"

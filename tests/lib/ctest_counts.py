@@ -11,16 +11,19 @@ try:
 except (OSError, xml.etree.ElementTree.ParseError) as error:
     cases = []
     print(f"FAIL no report of the tests: {error}")
-counts = {"run": 0, "fail": 0, "notrun": 0}
+passed = failed = skipped = 0
 for case in cases:
-    output = case.findtext("system-out") or ""
-    if case.get("status") == "notrun":
-        reason = re.search(r": Skipped\n(.*)", output)
-        print(f"SKIP {case.get('name')}: {reason.group(1) if reason else output.strip() or 'not built'}")
-    elif case.get("status") != "run":
-        print(f"FAIL {case.get('name')}\n{output}")
-    counts[case.get("status") if case.get("status") in counts else "fail"] += 1
+    name, output, skip = case.get("name"), case.findtext("system-out") or "", case.find("skipped")
+    reason = re.search(r": Skipped\n(.*)", output)
+    if case.get("status") == "run":
+        passed += 1
+    elif skip is not None and reason:
+        print(f"SKIP {name}: {reason[1]}")
+        skipped += 1
+    else:  # also one that could not be run, or skips without a reason
+        print(f"FAIL {name}: {skip.get('message') if skip is not None else case.get('status')}\n{output}")
+        failed += 1
 if not cases:
     print("FAIL no test was run")
-    counts["fail"] = 1
-print(f"{counts['run']} passed, {counts['fail']} failed, {counts['notrun']} skipped")
+    failed = 1
+print(f"{passed} passed, {failed} failed, {skipped} skipped")
