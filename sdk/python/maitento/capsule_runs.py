@@ -118,7 +118,7 @@ class CapsuleRuns:
         return command
 
     def get_command(self, run_id: str, command_id: str) -> Command:
-        """As it is now, with what it has printed so far."""
+        """As it is now. Its outputs are there when it has ended; follow_output() gives them before that."""
         return read_command(self._transport.get(_command(run_id, command_id)))
 
     def list_commands(self, run_id: str) -> Iterator[Command]:

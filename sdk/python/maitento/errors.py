@@ -89,7 +89,8 @@ class InvalidAnswerError(MaitentoError):
 class CapsuleCommandAbortedError(MaitentoError):
     """The capsule ended before the command did: it was stopped, ran out of time, or failed.
 
-    `command` is its last record, with the output up to then; `detail` says why.
+    `command` is its last record; what it had printed is not kept (follow_output() gives it as it comes). `detail` says
+    why.
     """
 
     def __init__(self, command: Command) -> None:

@@ -105,8 +105,8 @@ class Run:
 @dataclass(frozen=True)
 class Command:
     """A command that was sent. `status`: Queued, Running, Finished, Error or Aborted. `exit_code` is None while it has
-    not ended, and when it never ran or was aborted. The outputs are the last 65,536 characters of each; when there was
-    more, the full length, in characters, is not None. Lists leave the outputs out."""
+    not ended, and when it never ran or was aborted. The outputs, there once it has ended by itself, are the last 65,536
+    characters of each; when there was more, the full length, in characters, is not None. Lists leave them out."""
 
     id: str
     run_id: str

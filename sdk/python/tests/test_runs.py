@@ -106,12 +106,12 @@ class CommandsTest(DaemonTest):
 
     def test_of_a_capsule_that_ends_first_are_aborted(self):
         self.script(Reply(201, command_record()), Reply(body=command_record(
-            status="Aborted", endReason="capsuleEnded", reason="the capsule was stopped", outputStandard="so far")))
+            status="Aborted", endReason="capsuleEnded", reason="the capsule was stopped")))
         with self.assertRaisesRegex(maitento.CapsuleCommandAbortedError, "0c was aborted: .* stopped") as caught:
             self.exec_and_wait()
         error = caught.exception
-        self.assertEqual((error.kind, error.command.id, error.command.output_standard, error.command.exit_code),
-                         ("command-aborted", "0c", "so far", None))
+        self.assertEqual((error.kind, error.command.id, error.command.end_reason, error.command.exit_code),
+                         ("command-aborted", "0c", "capsuleEnded", None))
         self.assertIsInstance(error, maitento.MaitentoError)
 
     def test_of_a_capsule_that_has_ended_are_refused(self):
