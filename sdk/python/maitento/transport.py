@@ -11,6 +11,7 @@ import http.client
 import json
 import re
 import socket
+import struct
 import urllib.parse
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
@@ -28,6 +29,7 @@ PROBLEM_LIMIT = 16 << 20  # a refused deploy may name many places
 # Nothing was done yet, and it passes: other clients hold the daemon's last places.
 _CROWDED = ("too-many-connections", "too-many-waiting")
 _VISIBLE = re.compile(r"[!-~]+")
+_TIMEVAL = struct.Struct("@ll")  # seconds, microseconds
 
 
 def part(text: str) -> str:
@@ -53,12 +55,16 @@ def visible_text(name: str, value: str) -> str:
 
 class _UnixConnection(http.client.HTTPConnection):
     def __init__(self, path: str, timeout: float) -> None:
-        super().__init__("localhost", timeout=timeout)
+        super().__init__("localhost")
+        self.timeout: float = timeout
         self._path = path
 
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
+        # Python's own timeout would make this fail at once where many clients come in the same moment; so the kernel
+        # is asked to wait until the daemon has taken one of them.
+        limit = _TIMEVAL.pack(*divmod(round(1_000_000 * self.timeout), 1_000_000))
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
         self.sock.connect(self._path)
 
 

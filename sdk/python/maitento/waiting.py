@@ -60,13 +60,12 @@ class Patience:
 
     def __init__(self, clock: Clock, limit: float) -> None:
         self._clock, self._limit = clock, limit
-        self.renew()
+        self._pause = self.FIRST_PAUSE
+        self._since: float | None = None  # when it was first away
 
     def renew(self) -> None:
         """Something went well again."""
         self._pause, self._since = self.FIRST_PAUSE, None
-
-    _since: float | None
 
     def pause(self, deadline: Deadline) -> bool:
         """Sleeps a little; False, at once, when it is time to give up."""

@@ -171,7 +171,7 @@ def tcp_server(handler_class=Handler):
     return TcpServer(("127.0.0.1", 0), handler_class)
 
 
-def socket_pair_server(folder, text):
+def raw_server(folder, text):
     """A Unix socket that answers its first connection with these bytes, whatever they are."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(f"{folder}/raw.sock")

@@ -4,7 +4,7 @@ import json
 import socket
 import unittest
 
-from tests.fake_daemon import LOST, DaemonTest, Reply, problem, run_record, socket_pair_server
+from tests.fake_daemon import LOST, DaemonTest, Reply, problem, run_record, raw_server
 
 import maitento
 from maitento.errors import problem_error
@@ -67,7 +67,7 @@ class NonsenseTest(DaemonTest):
         for text in (b"SSH-2.0-x\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX" + b"-" * 70_000,
                      b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n{}"):
             with self.subTest(text[:20]):
-                url = socket_pair_server(self.folder, text)
+                url = raw_server(self.folder, text)
                 mt = maitento.Maitento(url, reconnect_limit=0)
                 with self.assertRaises(maitento.InvalidAnswerError):
                     mt.version()

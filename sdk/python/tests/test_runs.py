@@ -1,5 +1,6 @@
 """Starting, waiting, commands: what is asked, what is repeated, and how each ends."""
 
+import concurrent.futures
 import unittest
 import urllib.parse
 
@@ -124,6 +125,17 @@ class CommandsTest(DaemonTest):
         self.script(Reply(201, command_record()), Reply(body=command_record()))
         with self.assertRaisesRegex(maitento.MaitentoTimeoutError, "command 0c of run 0a is still Queued"):
             self.exec_and_wait(timeout=0)
+
+    def test_of_many_threads_go_through_one_client(self):
+        def answer(request):
+            sent = request.method == "POST"
+            name = request.document["command"] if sent else request.target.split("/")[-1].split("?")[0]
+            return Reply(body=command_record(id=name, status="Finished", exitCode=0, outputStandard=name))
+
+        self.answer = answer
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            results = list(pool.map(lambda number: self.mt.capsule_runs.exec_and_wait("0a", f"c{number}"), range(64)))
+        self.assertEqual([result.output_standard for result in results], [f"c{number}" for number in range(64)])
 
     def test_are_shown_listed_and_killed(self):
         self.script(Reply(body=command_record()), Reply(body={"items": [command_record()], "next": ""}),
