@@ -23,7 +23,7 @@ class EventParser:
         self.last_id = self._next_id = last_id
         self._line = bytearray()
         self._data: list[bytes] = []
-        self._size = 0  # of _data, in bytes
+        self._size = 0  # of _data, in bytes, with its line ends
         self._after_return = False  # the last byte was CR: an LF that follows belongs to it
 
     def feed(self, data: bytes) -> Iterator[bytes]:
@@ -54,7 +54,7 @@ class EventParser:
             self._data, self._size = [], 0
         elif name == b"data":
             self._data.append(value)
-            self._size += len(value)
+            self._size += len(value) + 1
         elif name == b"id" and value.isdigit() and len(value) <= 20:
             self._next_id = value.decode()  # goes back to the daemon in a header field: digits only
 
@@ -62,9 +62,9 @@ class EventParser:
 class EventStream:
     """Iterates over Event, without end. It is open when you have it: what happens from then on is not missed.
 
-    When the connection is lost it goes on after the last event, as all waits go on. Lost before the first event, and without `after`, it cannot know where to go on:
-    MaitentoConnectionError. The `id` of an event can be given as `after` to another stream, also later and
-    elsewhere. One thread; close it, or use it in a `with`.
+    When the connection is lost it goes on after the last event, as all waits go on. Lost before the first event, and
+    without `after`, it cannot know where to go on: MaitentoConnectionError. The `id` of an event can be given as `after`
+    to another stream, also later and elsewhere. One thread; close it, or use it in a `with`.
     """
 
     def __init__(self, transport: Transport, after: int | None, deadline: Deadline) -> None:

@@ -216,12 +216,11 @@ class Transport:
             if not endpoint.path:
                 # A wait without limit must notice that the other machine is gone.
                 connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        except PermissionError as error:
-            connection.close()
-            raise NotAllowedError(f"{endpoint.url} may not be opened: {error}; its users are root and the members of "
-                                  "the group capsuled", kind="forbidden") from error
         except OSError as error:
             connection.close()
+            if endpoint.path and isinstance(error, PermissionError):
+                raise NotAllowedError(f"{endpoint.url} may not be opened: {error}; its users are root and the members "
+                                      "of the group capsuled", kind="forbidden") from error
             raise MaitentoConnectionError(f"nobody answers at {endpoint.url}: {error}", kind="unreachable") from error
         self._reached = True
         return connection
