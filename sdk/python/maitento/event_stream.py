@@ -63,8 +63,8 @@ class EventStream:
     """Iterates over Event, without end. It is open when you have it: what happens from then on is not missed.
 
     When the connection is lost it goes on after the last event, as all waits go on. Lost before the first event, and
-    without `after`, it cannot know where to go on: MaitentoConnectionError. The `id` of an event can be given as `after`
-    to another stream, also later and elsewhere. One thread; close it, or use it in a `with`.
+    without `after`, it cannot know where to go on: MaitentoConnectionError. The `id` of an event can be given as
+    `after` to another stream, also later and elsewhere. One thread; close it, or use it in a `with`.
     """
 
     def __init__(self, transport: Transport, after: int | None, deadline: Deadline) -> None:
