@@ -19,7 +19,7 @@ Usage: tests/run.sh [--tier unit|vm|nested|soak|images|all]... [--only PATTERN] 
   --only PATTERN run the VM cases whose id or name matches (shell patterns, comma-separated)
   --build DIR    build folder (default: build)
   --sanitize     build and run the unit tier with the address and undefined-behaviour sanitizers
-  --quick        leave out the VM cases that take minutes
+  --quick        leave out the VM cases that take minutes, and most of the tier nested
   --strict       a compiler's warning is an error
 HELP
 }

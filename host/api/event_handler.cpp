@@ -47,7 +47,8 @@ Answering follow_events(Exchange& exchange) {
     const auto begun = co_await exchange.begin(200, std::move(fields), std::nullopt);
     if (!begun) co_return fail(begun.error());
     if (!*begun) co_return Response::sent();
-    std::string text = "retry: 1000\n\n";
+    // An id without data is not an event, but what a client that sees nothing else resumes at.
+    std::string text = "retry: 1000\nid: " + std::to_string(after) + "\n\n";
     while (true) {
         const auto sent = co_await exchange.send(std::move(text));
         if (!sent) co_return fail(sent.error());

@@ -100,8 +100,11 @@ run_images() {
 }
 
 run_nested() {
+    local short=()
+    [ ${#quick[@]} -eq 0 ] || short=(--short)
     say "tier nested"
-    bash "$root/tests/nested/run.sh" --build "$build" 2>&1 | tee "$build/nested.log" || true
+    "$root/images/build.sh" all --agent "$build/bin/capsule-agent" --mt "$build/bin/mt"
+    bash "$root/tests/nested/run.sh" --build "$build" "${short[@]}" 2>&1 | tee "$build/nested.log" || true
     count_closing_line "$build/nested.log"
 }
 
