@@ -58,7 +58,7 @@ async function tryFiles(mt: Maitento): Promise<void> {
 
 async function tryCommands(mt: Maitento): Promise<void> {
   await mt.deploy("definitions");
-  const events = mt.events();
+  const events = mt.events({ after: 0 }); // opened before the daemon is killed, read after that
   await events.open();
   const { id } = await mt.capsules.start("bench");
 
@@ -91,13 +91,22 @@ async function tryCommands(mt: Maitento): Promise<void> {
 
   const last = mt.capsuleRuns.execAndWait(id, { command: "echo begun; sleep 600" });
   const aborted = last.catch((error: unknown) => error);
+  const started: number[] = [];
+  let newest = "";
   for await (const event of events) {
-    if (event.type === "command.started" && event.data.sequence === 10) break;
+    if (event.type !== "command.started" || event.data.runId !== id) continue;
+    started.push(event.data.sequence);
+    newest = event.data.commandId;
+    if (started.length === 10) break;
   }
+  for await (const piece of mt.capsuleRuns.followOutput(id, newest)) {
+    if (piece.type === "bytes") break; // it has begun
+  }
+  report("started", started);
   report("terminated", (await mt.capsuleRuns.terminate(id)).status);
   const error = await aborted;
   if (!(error instanceof CapsuleCommandAbortedError)) throw error;
-  report("aborted", { message: error.message, output: error.command.outputStandard });
+  report("aborted", [error.code, error.command.status, error.command.endReason, error.message]);
   report("too-late", await failure(mt.capsuleRuns.exec(id, { command: "true" })));
   report("live", (await mt.capsuleRuns.list({ live: true })).items.length);
 }

@@ -69,7 +69,7 @@ export class DefinitionError extends MaitentoError {
 
 /** The capsule ended before the command did: it was stopped, failed, or its time was up. */
 export class CapsuleCommandAbortedError extends MaitentoError {
-  /** The command as it was left, with the outputs it had until then. */
+  /** Its record. What it printed is not kept: followOutput() has that while it is printed. */
   readonly command: Command;
 
   constructor(command: Command) {

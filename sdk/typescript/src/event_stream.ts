@@ -12,6 +12,11 @@ export interface EventOptions extends CallOptions {
   readonly after?: number;
 }
 
+interface ParsedEvent {
+  readonly id: string | undefined;
+  readonly data: string;
+}
+
 const eventLimit = 1 << 20; // characters
 
 /** Takes the text of a stream apart. */
@@ -21,10 +26,15 @@ export class EventParser {
   #afterReturn = false;
   #data: string[] = [];
   #dataLength = 0;
-  #id = "";
+  #id: string | undefined;
 
-  feed(bytes: Uint8Array): { id: string; data: string }[] {
-    const events: { id: string; data: string }[] = [];
+  /** Of the last event, also of one without data; undefined before the first. */
+  get lastId(): string | undefined {
+    return this.#id;
+  }
+
+  feed(bytes: Uint8Array): ParsedEvent[] {
+    const events: ParsedEvent[] = [];
     let text = this.#decoder.decode(bytes, { stream: true });
     if (text === "") return events;
     // A line may end with CR LF whose halves arrive apart.
@@ -37,7 +47,7 @@ export class EventParser {
     return events;
   }
 
-  #take(line: string, events: { id: string; data: string }[]): void {
+  #take(line: string, events: ParsedEvent[]): void {
     if (line === "") {
       if (this.#data.length > 0) events.push({ id: this.#id, data: this.#data.join("\n") });
       this.#data = [];
@@ -63,14 +73,21 @@ function parseEvent(data: string): CapsuleEvent {
   }
 }
 
+/** One connection: a parser that has read what the daemon sends first, and what comes then. */
+interface Connected {
+  readonly parser: EventParser;
+  readonly pieces: AsyncGenerator<Uint8Array, void, undefined>;
+  readonly first: readonly ParsedEvent[];
+}
+
 /**
  * Events, for `for await`. A daemon that restarts is waited for and asked for what came after the last
- * event seen; before the first one there is nothing to begin after, so what happens meanwhile is missed.
- * Leaving the loop closes the stream.
+ * event seen; where none was seen and `after` was not given, what happened meanwhile is missed. Leaving
+ * the loop closes the stream.
  */
 export class EventStream implements AsyncIterable<CapsuleEvent> {
   #last: string | undefined;
-  #pieces: AsyncGenerator<Uint8Array, void, undefined> | undefined;
+  #connected: Connected | undefined;
   readonly #patience: Patience;
 
   constructor(
@@ -83,7 +100,7 @@ export class EventStream implements AsyncIterable<CapsuleEvent> {
 
   /** Returns when the stream is there: nothing that happens later is missed. The loop does it by itself. */
   async open(): Promise<void> {
-    this.#pieces ??= await this.calls.reconnecting(this.options, () => this.#connect());
+    this.#connected ??= await this.calls.reconnecting(this.options, () => this.#connect());
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<CapsuleEvent, void, undefined> {
@@ -94,7 +111,7 @@ export class EventStream implements AsyncIterable<CapsuleEvent> {
           yield* this.#events();
           throw streamEnded();
         } catch (error) {
-          this.#pieces = undefined;
+          this.#connected = undefined;
           const late = error instanceof MaitentoConnectionError && error.code === "timed-out";
           if (!late && !this.calls.mayPass(error)) throw error;
           await this.#patience.afterFailure(error);
@@ -107,11 +124,11 @@ export class EventStream implements AsyncIterable<CapsuleEvent> {
 
   /** Of a stream that was opened and is not looped over. */
   async close(): Promise<void> {
-    await this.#pieces?.return();
-    this.#pieces = undefined;
+    await this.#connected?.pieces.return();
+    this.#connected = undefined;
   }
 
-  async #connect(): Promise<AsyncGenerator<Uint8Array, void, undefined>> {
+  async #connect(): Promise<Connected> {
     const answer = await this.calls.open({
       method: "GET",
       target: "/v1/events",
@@ -122,20 +139,30 @@ export class EventStream implements AsyncIterable<CapsuleEvent> {
       silenceLimit: streamSilenceLimit,
       signal: this.options.signal,
     });
-    return answer.pieces(streamSilenceLimit);
+    const pieces = answer.pieces(streamSilenceLimit);
+    const piece = await pieces.next();
+    if (piece.done) throw streamEnded();
+    const parser = new EventParser();
+    const first = parser.feed(piece.value);
+    // An id without an event says where the stream begins.
+    if (first.length === 0) this.#last = parser.lastId ?? this.#last;
+    return { parser, pieces, first };
   }
 
   async *#events(): AsyncGenerator<CapsuleEvent, void, undefined> {
-    const parser = new EventParser();
-    while (this.#pieces) {
-      const piece = await this.#pieces.next();
-      if (piece.done) return;
+    if (!this.#connected) return;
+    const { parser, pieces } = this.#connected;
+    let events = this.#connected.first;
+    for (;;) {
       this.#patience.restore();
-      for (const { id, data } of parser.feed(piece.value)) {
+      for (const { id, data } of events) {
         const event = parseEvent(data);
-        this.#last = id;
+        this.#last = id ?? this.#last;
         yield event;
       }
+      const piece = await pieces.next();
+      if (piece.done) return;
+      events = parser.feed(piece.value);
     }
   }
 }

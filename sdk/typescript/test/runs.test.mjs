@@ -42,11 +42,11 @@ test("execAndWait gives a command that failed as a result", async (t) => {
 test("a capsule that ends first is an error that has the command", async (t) => {
   const [daemon, mt] = await connected(t);
   daemon.on("POST /v1/runs/r/commands", json(201, command));
-  daemon.on(poll, json(200, { ...command, status: "Aborted", endReason: "capsuleEnded", reason: "the capsule was stopped", outputStandard: "so far" }));
+  daemon.on(poll, json(200, { ...command, status: "Aborted", endReason: "capsuleEnded", reason: "the capsule was stopped" }));
   await assert.rejects(mt.capsuleRuns.execAndWait("r", { command: "true" }), (error) => {
     assert.ok(error instanceof CapsuleCommandAbortedError && error instanceof MaitentoError);
     assert.equal(error.message, "the command was aborted: the capsule was stopped");
-    assert.equal(error.command.outputStandard, "so far");
+    assert.equal(error.command.endReason, "capsuleEnded");
     return true;
   });
 });

@@ -152,6 +152,18 @@ test("events begin where they are asked to, and open() says when the stream is t
   assert.equal(daemon.requests.length, 1);
 });
 
+test("an id without an event is where the stream is taken up", async (t) => {
+  const [daemon, mt] = await connected(t);
+  daemon.on("GET /v1/events", breakingOff("text/event-stream", "retry: 1000\nid: 40\n\n"), streaming("text/event-stream", event(41)));
+  const events = mt.events();
+  await events.open();
+  for await (const { id } of events) {
+    assert.equal(id, 41);
+    break;
+  }
+  assert.equal(daemon.requests[1].headers["last-event-id"], "40");
+});
+
 test("a refusal of events is an error, and a signal ends them", async (t) => {
   const [daemon, mt] = await connected(t);
   daemon.on("GET /v1/events", problem(503, "too-many-waiting"), streaming("text/event-stream", event(1)));
