@@ -84,6 +84,11 @@ manuals_and_completion() {
         has '^create$'
 }
 
+typescript_sdk_is_there() {
+    test -f /usr/share/nodejs/@maitento/sdk/package.json
+    test -f /usr/share/nodejs/@maitento/sdk/dist/index.js
+}
+
 # Files a guest can have in use through virtiofs.
 libvirt_may_open_enough() {
     [ "$(awk '/^Max open files/ { print $5 }' "/proc/$(systemctl show --property MainPID --value libvirtd.service)/limits")" -ge 100000 ]
@@ -112,6 +117,7 @@ check "the key belongs to root alone" key_is_roots_alone
 check "the configuration file says everything and sets nothing" configuration_is_commented
 check "the name mt is an alternative" mt_is_ours
 check "manual pages and completion" manuals_and_completion
+check "the TypeScript SDK is there" typescript_sdk_is_there
 check "libvirtd may open enough files" libvirt_may_open_enough
 check "the daemon takes images that appear" images_are_brought
 finish_group install
