@@ -60,7 +60,7 @@ export class EventParser {
     if (name === "id") this.#id = value;
     if (name === "data") {
       this.#data.push(value);
-      this.#dataLength += value.length;
+      this.#dataLength += value.length + 1; // with its line end: empty lines count, too
     }
   }
 }

@@ -125,6 +125,7 @@ test("events are read whatever pieces and line ends they arrive in", () => {
 test("an event without an end is refused", () => {
   const parser = new EventParser();
   assert.throws(() => parser.feed(Buffer.from(`data: ${"x".repeat(1 << 21)}`)), { kind: "protocol-violation" });
+  assert.throws(() => new EventParser().feed(Buffer.from("data\n".repeat((1 << 20) + 1))), { kind: "protocol-violation" });
 });
 
 test("events are taken up after the last one seen", async (t) => {
