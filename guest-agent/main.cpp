@@ -6,6 +6,7 @@
 #include "guest-agent/boot/linux_machine.hpp"
 #include "guest-agent/boot/root_disk.hpp"
 #include "guest-agent/process/cgroup.hpp"
+#include "guest-agent/process/memory_pressure.hpp"
 #include "guest-agent/process/reaper.hpp"
 #include "guest-agent/service/service.hpp"
 #include "guest-agent/system/console.hpp"
@@ -86,6 +87,10 @@ Result<void> run() {
     Reaper reaper(loop.get_executor());
     reaper.start();
     TRY(const auto groups, open_cgroups("/sys/fs/cgroup"));
+    MemoryPressure pressure(loop.get_executor(), [&groups] { groups->relieve_memory(); });
+    if (const auto watched = pressure.watch("/sys/fs/cgroup/commands/memory.pressure"); !watched) {
+        say(watched.error().describe());  // the kernel's own OOM killer is still there
+    }
     CommandContext context{loop.get_executor(), reaper, *groups};
     LinuxMachine machine(loop.get_executor(), reaper);
     Service service(context, machine, ServicePaths());

@@ -42,6 +42,7 @@ string(JOIN ", " CPACK_DEBIAN_PACKAGE_DEPENDS
 # What making images needs; they can also be brought from another machine.
 string(JOIN ", " CPACK_DEBIAN_PACKAGE_RECOMMENDS
     "e2fsprogs" "kmod" "libguestfs-tools" "mmdebstrap" "python3" "zstd")
+# The client for Python runs where Debian's Python is (3.11 or newer in both releases); the daemon does without.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "bash-completion")
 
 set(debian ${CMAKE_CURRENT_LIST_DIR}/debian)

@@ -7,9 +7,12 @@
 #include <cerrno>
 #include <charconv>
 #include <fcntl.h>
+#include <set>
 #include <signal.h>
 #include <sys/stat.h>
+#include <tuple>
 #include <unistd.h>
+#include <utility>
 
 namespace guest_agent {
 namespace {
@@ -30,12 +33,20 @@ std::optional<std::uint64_t> number_after(std::string_view text, std::string_vie
     return value;
 }
 
+class Cgroup;
+using LivingCgroups = std::set<Cgroup*>;
+
 class Cgroup final : public ProcessGroup {
   public:
-    Cgroup(std::string path, UniqueFd directory)
-        : path_(std::move(path)), directory_(std::move(directory)) {}
+    Cgroup(std::string path, UniqueFd directory, std::shared_ptr<LivingCgroups> living)
+        : path_(std::move(path)), directory_(std::move(directory)), living_(std::move(living)) {
+        living_->insert(this);
+    }
     // A group that still has processes stays, and falls to kill_all() at the machine's end.
-    ~Cgroup() override { remove(); }
+    ~Cgroup() override {
+        living_->erase(this);
+        remove();
+    }
 
     int directory() const override { return directory_.get(); }
 
@@ -59,7 +70,22 @@ class Cgroup final : public ProcessGroup {
         }
     }
 
+    // What its end would give back, and nothing else can.
+    std::uint64_t memory() const {
+        const auto current = read_small_file(path_ + "/memory.current");
+        const auto stat = read_small_file(path_ + "/memory.stat");
+        if (!current || !stat) return 0;
+        const std::uint64_t used = number_after(*current, "").value_or(0);
+        return used - std::min(used, reclaimable_memory(*stat));
+    }
+
+    void kill_for_memory() {
+        killed_for_memory_ = true;
+        kill();
+    }
+
     bool out_of_memory() const override {
+        if (killed_for_memory_) return true;
         const auto events = read_small_file(path_ + "/memory.events");
         return events && number_after(*events, "oom_kill ").value_or(0) > 0;
     }
@@ -79,7 +105,9 @@ class Cgroup final : public ProcessGroup {
   private:
     std::string path_;
     UniqueFd directory_;
+    std::shared_ptr<LivingCgroups> living_;
     bool removed_ = false;
+    bool killed_for_memory_ = false;
 };
 
 class Cgroups final : public ProcessGroups {
@@ -104,7 +132,7 @@ class Cgroups final : public ProcessGroups {
             [[maybe_unused]] const auto own =
                 write_kernel_file(path + "/pids.max", std::to_string(pids_each_));
         }
-        return std::make_unique<Cgroup>(path, std::move(directory));
+        return std::make_unique<Cgroup>(path, std::move(directory), living_);
     }
 
     Result<void> limit(std::uint64_t memory_max, std::uint32_t pids_max) override {
@@ -113,9 +141,23 @@ class Cgroups final : public ProcessGroups {
             memory_max = memory_for_commands(meminfo);
         }
         TRY_VOID(write_kernel_file(path_ + "/memory.max", std::to_string(memory_max)));
+        memory_max_ = memory_max;
         // One command alone cannot keep the others from starting processes.
         pids_each_ = pids_max - pids_max / 8;
         return write_kernel_file(path_ + "/pids.max", std::to_string(pids_max));
+    }
+
+    void relieve_memory() override {
+        // Whoever waits for pages while there are many of files is only reading a lot.
+        const auto stat = read_small_file(path_ + "/memory.stat");
+        if (!stat || reclaimable_memory(*stat) > memory_max_ / 8) return;
+        Cgroup* largest = nullptr;
+        std::uint64_t most = 0;
+        for (Cgroup* one : *living_) {
+            const std::uint64_t used = one->memory();
+            if (used > most) std::tie(largest, most) = std::pair(one, used);
+        }
+        if (largest) largest->kill_for_memory();
     }
 
     void kill_all() override {
@@ -124,6 +166,8 @@ class Cgroups final : public ProcessGroups {
 
   private:
     std::string path_;
+    std::shared_ptr<LivingCgroups> living_ = std::make_shared<LivingCgroups>();
+    std::uint64_t memory_max_ = 0;
     std::uint32_t pids_each_ = 0;  // 0: not limited yet
 };
 
@@ -136,6 +180,15 @@ void enable(const std::string& path, std::initializer_list<std::string_view> con
 }
 
 }  // namespace
+
+std::uint64_t reclaimable_memory(std::string_view memory_stat) {
+    const auto field = [&](std::string_view key) {
+        // Each on its own line; `file` begins other names too.
+        return number_after(memory_stat, "\n" + std::string(key) + " ").value_or(0);
+    };
+    const std::uint64_t file = field("file"), in_memory = field("shmem");
+    return (file > in_memory ? file - in_memory : 0) + field("slab_reclaimable");
+}
 
 std::uint64_t memory_for_commands(std::string_view meminfo) {
     constexpr std::uint64_t kib = 1'024;

@@ -18,4 +18,8 @@ protocol::Result<std::unique_ptr<ProcessGroups>> open_cgroups(const std::string&
 // windows and rings of outputs. 0 when the text cannot be read. Pure.
 std::uint64_t memory_for_commands(std::string_view meminfo);
 
+// Bytes that the kernel could take back from a cgroup, from the text of its memory.stat: file pages
+// and caches, but nothing of a file system in memory. Pure.
+std::uint64_t reclaimable_memory(std::string_view memory_stat);
+
 }  // namespace guest_agent

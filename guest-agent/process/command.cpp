@@ -163,9 +163,14 @@ Result<void> Command::signal(int number, bool tree) {
     } else if (terminal_) {
         signal_terminal(number);
     } else {
-        ::kill(-pid_, number);
+        signal_group(number);
     }
     return {};
+}
+
+void Command::signal_group(int number) {
+    // A process that has just been started may not lead its group yet.
+    if (::kill(-pid_, number) < 0) ::kill(pid_, number);
 }
 
 void Command::signal_terminal(int number) {
@@ -173,7 +178,7 @@ void Command::signal_terminal(int number) {
     const pid_t foreground = ::tcgetpgrp(terminal_.get());
     if (foreground > 0 && foreground != pid_) ::kill(-foreground, number);
     if (foreground <= 0 || foreground == pid_ || number == SIGHUP || number == SIGTERM) {
-        ::kill(-pid_, number);
+        signal_group(number);
     }
 }
 

@@ -76,6 +76,7 @@ class Command : public std::enable_shared_from_this<Command> {
              CommandStep (CommandState::*event)());
     void notify(void (Observer::*what)(Command&));
     void kill_tree();
+    void signal_group(int number);
     void signal_terminal(int number);
 
     CommandContext& context_;

@@ -27,7 +27,7 @@ struct ProcessEnd {
     ProcessEnd() = default;
     bool signaled = false;
     int value = 0;               // exit status or signal number
-    bool out_of_memory = false;  // the kernel's OOM killer ended something of this command
+    bool out_of_memory = false;  // something of this command was ended for want of memory
     std::optional<Verdict> failed_to_start;
 };
 

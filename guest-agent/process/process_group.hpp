@@ -20,7 +20,7 @@ class ProcessGroup {
     virtual int directory() const = 0;
     virtual void kill() = 0;
     virtual void signal(int number) = 0;
-    // The kernel's OOM killer has ended a process of this group.
+    // Something of this group was ended because memory ran out.
     virtual bool out_of_memory() const = 0;
     virtual std::optional<std::uint64_t> peak_memory() const = 0;
     // False while processes are left in it.
@@ -34,6 +34,8 @@ class ProcessGroups {
     virtual protocol::Result<std::unique_ptr<ProcessGroup>> make(const std::string& name) = 0;
     // For all groups together. memory_max 0: what the machine has, less a reserve.
     virtual protocol::Result<void> limit(std::uint64_t memory_max, std::uint32_t pids_max) = 0;
+    // The groups wait for memory: ends the one that uses most, if there is nothing else to be had.
+    virtual void relieve_memory() = 0;
     // Every process of every group, also of groups given up long ago.
     virtual void kill_all() = 0;
 };

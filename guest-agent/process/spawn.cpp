@@ -193,26 +193,19 @@ class ChildPlan {
     std::string about_directory_, about_program_;
 };
 
-// vfork() by clone3, with the cgroup given at birth: moving a process afterwards waits for an RCU
-// grace period and would let it escape its limits for a moment; copying the agent's page tables
-// instead of sharing them would cost more than the rest of a start. Returns as vfork does: in the
-// parent once the child has executed or ended. Until then both run on this stack, so the system
-// call must not be a function of its own (the child would overwrite its return address): inlined,
-// and the caller must not return in the child.
-[[gnu::always_inline]] inline long clone_into(int cgroup) {
+// fork() with the cgroup given at birth: moving a process afterwards waits for an RCU grace period
+// and would let it escape its limits for a moment. Not vfork(): that stops the agent until the
+// child executes, and a child born among a fork bomb's thousands may not get the processor for a
+// minute. Returns a pid, 0 in the child, or -1.
+pid_t fork_into(int cgroup) {
     struct clone_args arguments {};
-    arguments.flags = CLONE_VM | CLONE_VFORK | CLONE_CLEAR_SIGHAND;
+    arguments.flags = CLONE_CLEAR_SIGHAND;
     arguments.exit_signal = SIGCHLD;
     if (cgroup >= 0) {
         arguments.flags |= CLONE_INTO_CGROUP;
         arguments.cgroup = static_cast<std::uint64_t>(cgroup);
     }
-    long result = SYS_clone3;
-    asm volatile("syscall"
-                 : "+a"(result)
-                 : "D"(&arguments), "S"(sizeof arguments)
-                 : "rcx", "r11", "memory");
-    return result;  // a pid, 0 in the child, or -errno
+    return static_cast<pid_t>(::syscall(SYS_clone3, &arguments, sizeof arguments));
 }
 
 Result<void> connect_pipes(const SpawnPlan& plan, ChildPlan& child, SpawnedProcess& process) {
@@ -268,17 +261,15 @@ Result<SpawnedProcess> spawn(const SpawnPlan& plan, int cgroup) {
     child.status = std::move(status.second);
     TRY_VOID(make_nonblocking(process.status));
 
-    // No signal may be handled in the child, which shares the agent's memory until it executes.
+    // What arrives before the child has its own handling waits for that.
     sigset_t all, before;
     ::sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, &before);
-    const long result = clone_into(cgroup);
-    if (result == 0) child.run();
+    process.pid = fork_into(cgroup);
+    if (process.pid == 0) child.run();
+    const int number = errno;
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
-    if (result < 0) {
-        return protocol::fail(Failure::from_errno("start a process", static_cast<int>(-result)));
-    }
-    process.pid = static_cast<pid_t>(result);
+    if (process.pid < 0) return protocol::fail(Failure::from_errno("start a process", number));
     return process;
 }
 

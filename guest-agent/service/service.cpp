@@ -246,11 +246,14 @@ Service::Answer Service::configure(const protocol::MachineConfigure& request) {
     if (request.clock_unix_ns) TRY_VOID(machine_.set_clock(*request.clock_unix_ns));
     TRY_VOID(context_.groups.limit(request.commands_memory_max, request.commands_pids_max));
     std::vector<protocol::EnvironmentEntry> environment;
-    if (!request.proxy.empty()) {
-        if (const auto text = read_small_file(paths_.environment_file)) {
-            environment = parse_environment_file(*text);
-        }
-    }
+    const auto add_file = [&](const std::string& path) {
+        const auto text = read_small_file(path);
+        if (!text) return;  // an image without it
+        const auto entries = parse_environment_file(*text);
+        environment.insert(environment.end(), entries.begin(), entries.end());
+    };
+    add_file(paths_.environment_file);
+    if (!request.proxy.empty()) add_file(paths_.proxy_environment_file);
     if (!request.namespace_name.empty()) {
         environment.push_back(entry("MAITENTO_NAMESPACE", request.namespace_name));
     }

@@ -26,6 +26,7 @@ struct ServicePaths {
     ServicePaths() = default;
     std::string root;  // prefix of /etc/passwd
     std::string environment_file = "/etc/capsule/environment";
+    std::string proxy_environment_file = "/etc/capsule/proxy-environment";  // with a network only
     std::string api_folder = "/run/capsule";
     std::uint16_t proxy_port = 3128;
 };

@@ -55,7 +55,7 @@ echo "I: checking the disk..."
 e2fsck /dev/sda correct:true
 mount-ro /dev/sda /
 SCRIPT
-    for file in bin/bash usr/bin/python3 usr/bin/apt-get usr/sbin/poweroff etc/capsule/environment home/maitento/.bashrc; do
+    for file in bin/bash usr/bin/python3 usr/bin/apt-get usr/sbin/poweroff etc/capsule/environment etc/capsule/proxy-environment home/maitento/.bashrc; do
         printf 'stat /%s\n' "$file"
     done
     printf 'umount /\n'

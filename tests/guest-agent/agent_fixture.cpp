@@ -38,6 +38,7 @@ class NoGroups final : public ProcessGroups {
         return std::make_unique<NoGroup>();
     }
     Result<void> limit(std::uint64_t, std::uint32_t) override { return {}; }
+    void relieve_memory() override {}
     void kill_all() override {}
 };
 
@@ -49,6 +50,7 @@ class KillableGroups final : public ProcessGroups {
         return groups_->make(name);
     }
     Result<void> limit(std::uint64_t, std::uint32_t) override { return {}; }
+    void relieve_memory() override { groups_->relieve_memory(); }
     void kill_all() override { groups_->kill_all(); }
 
   private:
@@ -144,6 +146,7 @@ AgentFixture::AgentFixture() {
     ServicePaths paths;
     paths.root = folder_;
     paths.environment_file = folder_ + "/environment";
+    paths.proxy_environment_file = folder_ + "/proxy-environment";
     paths.api_folder = folder_ + "/run";
     service_ = std::make_unique<Service>(*context_, machine_, paths);
     server_ =

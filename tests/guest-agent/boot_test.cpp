@@ -86,6 +86,14 @@ TEST(MemoryForCommands, IsAtLeastHalf) {
     EXPECT_EQ(memory_for_commands("MemTotal:  65536 kB\nMemAvailable:  40960 kB\n"), 32u << 20);
 }
 
+TEST(Cgroup, CountsWhatCanBeTakenBack) {
+    EXPECT_EQ(reclaimable_memory("anon 9000\nfile 5000\nkernel 70\nshmem 1000\nfile_mapped 300\n"
+                                 "slab_reclaimable 20\nslab_unreclaimable 40\n"),
+              4020u);
+    EXPECT_EQ(reclaimable_memory("anon 9000\nfile 10\nshmem 20\nslab_reclaimable 7\n"), 7u);
+    EXPECT_EQ(reclaimable_memory(""), 0u);
+}
+
 TEST(MemoryForCommands, IsZeroForUnreadableText) {
     EXPECT_EQ(memory_for_commands("nonsense"), 0U);
 }

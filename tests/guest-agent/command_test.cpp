@@ -255,7 +255,8 @@ TEST_F(Command, SettleKillsAllAndAdmitsNoMore) {
 }
 
 TEST_F(Command, HasTheMachinesEnvironment) {
-    std::ofstream(folder_ + "/environment") << "http_proxy=http://127.0.0.1:3128\n";
+    std::ofstream(folder_ + "/environment") << "LANG=C.UTF-8\n";
+    std::ofstream(folder_ + "/proxy-environment") << "http_proxy=http://127.0.0.1:3128\n";
     protocol::MachineConfigure configure;
     configure.hostname = "test";
     protocol::EnvironmentEntry mine;
@@ -263,7 +264,7 @@ TEST_F(Command, HasTheMachinesEnvironment) {
     mine.value = "a b";
     configure.environment = {mine};
     ASSERT_TRUE(call(operation::machine_configure, configure));
-    EXPECT_EQ(run("echo \"$MINE|$http_proxy\"").output.window, "a b|\n");
+    EXPECT_EQ(run("echo \"$MINE|$LANG|$http_proxy\"").output.window, "a b|C.UTF-8|\n");
     EXPECT_EQ(machine_.hostname, "test");
 }
 

@@ -28,7 +28,7 @@ user_is_ready() {
 
 environment_is_set() {
     [ "$(su - maitento -c 'echo $LANG $http_proxy $https_proxy $NODE_USE_ENV_PROXY')" = "C.UTF-8 http://127.0.0.1:3128 http://127.0.0.1:3128 1" ] &&
-        [ -n "$JAVA_TOOL_OPTIONS" ] && ! grep -qvE '^[A-Za-z_]+=.' /etc/capsule/environment
+        [ -n "$JAVA_TOOL_OPTIONS" ] && ! cat /etc/capsule/*environment | grep -qvE '^[A-Za-z_]+=.'
 }
 
 proxy_is_used() {

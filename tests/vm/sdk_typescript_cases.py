@@ -79,10 +79,10 @@ def everything():
             process.wait()
             host.close()
     refused, missing, late = seen.pop("refused"), seen.pop("missing"), seen.pop("too-late")
-    expect((refused["class"], refused["code"], refused["status"]), ("MaitentoError", "not-found", 404))
-    expect(missing["code"], "not-found")
+    expect((refused["class"], refused["kind"], refused["status"]), ("NotFoundError", "not-found", 404))
+    expect(missing["kind"], "not-found")
     assert "missing" in missing["message"], missing
-    expect(late["code"], "run-ended")
+    expect(late["kind"], "run-ended")
     aborted = seen.pop("aborted")
     expect(aborted[:3], ["command-aborted", "Aborted", "capsuleEnded"])
     assert aborted[3].startswith("the command was aborted: "), aborted

@@ -16,7 +16,7 @@ async function failure(trying: Promise<unknown>): Promise<Record<string, unknown
     await trying;
   } catch (error) {
     if (!(error instanceof MaitentoError)) throw error;
-    return { class: error.name, code: error.code, status: error.status, message: error.message };
+    return { class: error.name, kind: error.kind, status: error.status, message: error.message };
   }
   throw new Error("it did not fail");
 }
@@ -48,7 +48,7 @@ async function tryFiles(mt: Maitento): Promise<void> {
   await files.makeFolder("/kept/empty");
   await files.move("/bytes", "/kept/moved");
   report("stat", (await files.stat("/kept/moved")).size);
-  report("not-empty", (await failure(files.delete("/kept")))["code"]);
+  report("not-empty", (await failure(files.delete("/kept")))["kind"]);
   await files.delete("/kept", { recursive: true });
   report("list", (await files.list()).map((entry) => `${entry.type} ${entry.name}`).sort());
   report("missing", await failure(files.readText("/missing")));
@@ -106,7 +106,7 @@ async function tryCommands(mt: Maitento): Promise<void> {
   report("terminated", (await mt.capsuleRuns.terminate(id)).status);
   const error = await aborted;
   if (!(error instanceof CapsuleCommandAbortedError)) throw error;
-  report("aborted", [error.code, error.command.status, error.command.endReason, error.message]);
+  report("aborted", [error.kind, error.command.status, error.command.endReason, error.message]);
   report("too-late", await failure(mt.capsuleRuns.exec(id, { command: "true" })));
   report("live", (await mt.capsuleRuns.list({ live: true })).items.length);
 }

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 
 import type { CallOptions } from "./abort.js";
-import { MaitentoError, readProblem, unexpectedAnswer } from "./errors.js";
+import { NotFoundError, readProblem, unexpectedAnswer } from "./errors.js";
 import { isConnectionFailure, Patience } from "./patience.js";
 import type { Clock } from "./patience.js";
 import type { Answer, ByteSource, Request, Transport } from "./transport.js";
@@ -54,12 +54,12 @@ export async function throwIfRefused(answer: Answer): Promise<void> {
   if (answer.status >= 400) throw readProblem(answer.status, await readText(answer));
 }
 
-/** undefined instead of the failure "not-found". */
+/** undefined instead of NotFoundError. */
 export async function ifFound<T>(asking: Promise<T>): Promise<T | undefined> {
   try {
     return await asking;
   } catch (error) {
-    if (error instanceof MaitentoError && error.code === "not-found") return undefined;
+    if (error instanceof NotFoundError) return undefined;
     throw error;
   }
 }

@@ -95,7 +95,7 @@ export class CapsuleRuns {
     );
   }
 
-  /** Sends a command and returns at once. Code "run-ended" when it is too late. */
+  /** Sends a command and returns at once. Kind "run-ended" when it is too late. */
   async exec(run: string, request: CommandRequest, options: CreateOptions = {}): Promise<Command> {
     return await this.calls.create(`${this.#at(run)}/commands`, request, options);
   }
@@ -135,12 +135,12 @@ export class CapsuleRuns {
     return await this.calls.get(withQuery(`${this.#at(run)}/commands`, { ...page }), options);
   }
 
-  /** Sends a signal (1 to 64) to the command with all its children; 9 unless given. Code "command-ended". */
+  /** Sends a signal (1 to 64) to the command with all its children; 9 unless given. Kind "command-ended". */
   async killCommand(run: string, command: string, signal = 9, options: CallOptions = {}): Promise<Command> {
     return await this.calls.post(`${this.#commandAt(run, command)}/kill`, { signal }, options);
   }
 
-  /** Standard input of a command that was sent with `stdin: "pipe"`. Code "input-closed" once nobody reads it. */
+  /** Standard input of a command that was sent with `stdin: "pipe"`. Kind "input-closed" once nobody reads it. */
   async sendInput(
     run: string,
     command: string,

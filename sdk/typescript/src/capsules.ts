@@ -31,7 +31,7 @@ export class Capsules {
 
   /**
    * Starts a machine and returns at once; commands sent while it is Starting run once it is ready.
-   * Codes: "not-found", "no-room" (the host has no memory or disk left for it), "image-missing".
+   * Kinds: "not-found", "no-room" (the host has no memory or disk left for it), "image-missing".
    */
   async start(name: string, options: CreateOptions = {}): Promise<CapsuleRun> {
     return await this.calls.create(`${this.#target}/${encodePart(name)}/runs`, {}, options);

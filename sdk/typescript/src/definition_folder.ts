@@ -3,7 +3,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { MaitentoError } from "./errors.js";
+import { InvalidRequestError } from "./errors.js";
 
 export interface SourceFile {
   /** From the folder, with "/": capsules/workbench.mtr. */
@@ -13,10 +13,9 @@ export interface SourceFile {
 
 const fileLimit = 1 << 20; // bytes
 
-function invalid(detail: string, cause?: unknown): MaitentoError {
-  return new MaitentoError({
-    code: "invalid-request",
-    kind: "invalid-argument",
+function invalid(detail: string, cause?: unknown): InvalidRequestError {
+  return new InvalidRequestError({
+    kind: "invalid-request",
     title: "The folder cannot be deployed",
     detail,
     cause,
@@ -55,13 +54,13 @@ async function* definitions(folder: string, below = ""): AsyncGenerator<SourceFi
   }
 }
 
-/** Throws MaitentoError when it is not a folder with capsules/*.mtr in it. */
+/** Throws InvalidRequestError when it is not a folder with capsules/*.mtr in it. */
 export async function readDefinitionFolder(folder: string): Promise<SourceFile[]> {
   const files: SourceFile[] = [];
   try {
     for await (const file of definitions(folder)) files.push(file);
   } catch (error) {
-    throw error instanceof MaitentoError ? error : invalid(`${folder} cannot be read: ${String(error)}`, error);
+    throw error instanceof InvalidRequestError ? error : invalid(`${folder} cannot be read: ${String(error)}`, error);
   }
   if (!files.some((file) => isSupported(file.path))) {
     throw invalid(

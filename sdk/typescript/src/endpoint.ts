@@ -1,6 +1,6 @@
 // Where a daemon listens, as MAITENTO_URL writes it: unix:///run/capsuled/api.sock or http://host:port.
 
-import { MaitentoError } from "./errors.js";
+import { InvalidRequestError } from "./errors.js";
 
 export const defaultUrl = "unix:///run/capsuled/api.sock";
 
@@ -14,10 +14,9 @@ export interface Endpoint {
 
 const longestSocketPath = 107; // bytes: sun_path of sockaddr_un without its zero
 
-function badUrl(url: string, why: string): MaitentoError {
-  return new MaitentoError({
-    code: "invalid-request",
-    kind: "invalid-argument",
+function badUrl(url: string, why: string): InvalidRequestError {
+  return new InvalidRequestError({
+    kind: "invalid-request",
     title: "Not an address",
     detail: `'${url}' is not an address: ${why}; write unix:///path/to/socket or http://host:port`,
   });
@@ -33,7 +32,7 @@ function parseSocketPath(url: string): Endpoint {
   return { url, authority: "localhost", address: { socketPath: path } };
 }
 
-/** Throws MaitentoError that says what to write instead. */
+/** Throws InvalidRequestError that says what to write instead. */
 export function parseEndpoint(url: string): Endpoint {
   if (url.startsWith("unix://")) return parseSocketPath(url);
   if (url.startsWith("https://")) {

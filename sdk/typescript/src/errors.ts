@@ -3,24 +3,8 @@
 
 import type { Command, Diagnostic } from "./records.js";
 
-/** What sort of failure it is; `code` of the error says exactly which. */
-export type ErrorKind =
-  | "invalid-argument"
-  | "unauthenticated"
-  | "forbidden"
-  | "not-found"
-  | "conflict"
-  | "too-large"
-  | "resource-exhausted"
-  | "unsupported"
-  | "unavailable"
-  | "timed-out"
-  | "protocol-violation"
-  | "internal";
-
 export interface ErrorFacts {
-  readonly code: string;
-  readonly kind: ErrorKind;
+  readonly kind: string;
   readonly title: string;
   readonly detail: string;
   readonly status?: number;
@@ -28,12 +12,21 @@ export interface ErrorFacts {
   readonly cause?: unknown;
 }
 
-/** Base of all errors of the SDK; its message is `detail`. */
+function describe(facts: ErrorFacts): string {
+  const lines = (facts.errors ?? []).map(({ file, line, column, message }) =>
+    line > 0 ? `${file}:${line}:${Math.max(column, 1)}: ${message}` : `${file}: ${message}`,
+  );
+  return lines.length > 0 ? lines.join("\n") : facts.detail;
+}
+
+/** Base of all errors of the SDK; its message is `detail`, or the list of `errors`. */
 export class MaitentoError extends Error {
-  /** Stable, one of the daemon's codes ("not-found", "no-room", "run-ended"...) or one of the SDK's. */
-  readonly code: string;
-  readonly kind: ErrorKind;
-  /** A short name of the failure, the same for every one with this code. */
+  /**
+   * Stable, for programs: the daemon's own code ("not-found", "no-room", "run-ended"...), or "unreachable",
+   * "connection-lost", "timed-out", "invalid-answer", "invalid-request" or "command-aborted" of the SDK's.
+   */
+  readonly kind: string;
+  /** A short name of the failure, the same for every one of this kind. */
   readonly title: string;
   /** What went wrong, where, and what to do about it. */
   readonly detail: string;
@@ -42,10 +35,9 @@ export class MaitentoError extends Error {
   /** Mistakes in definitions, with their positions; empty for other failures. */
   readonly errors: readonly Diagnostic[];
 
-  constructor(facts: ErrorFacts, message: string = facts.detail) {
-    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+  constructor(facts: ErrorFacts) {
+    super(describe(facts), facts.cause === undefined ? undefined : { cause: facts.cause });
     this.name = new.target.name;
-    this.code = facts.code;
     this.kind = facts.kind;
     this.title = facts.title;
     this.detail = facts.detail;
@@ -54,18 +46,32 @@ export class MaitentoError extends Error {
   }
 }
 
-/** The daemon could not be asked. Code: "unreachable" (nobody answers), "connection-lost" or "timed-out". */
+/** The request is not accepted as it is (400, 413, 416): sending it again does not help. */
+export class InvalidRequestError extends MaitentoError {}
+
+/** A deploy was refused and nothing was changed; `errors` has each mistake. */
+export class DefinitionInvalidError extends InvalidRequestError {}
+
+/** A key is missing or wrong, or may not do this (401, 403). */
+export class NotAllowedError extends MaitentoError {}
+
+/** There is no such thing (404). */
+export class NotFoundError extends MaitentoError {}
+
+/** Not possible in the present state (409): the name is taken, the run has ended, the path is a folder... */
+export class ConflictError extends MaitentoError {}
+
+/** Not possible now, perhaps later (503, 507): no room for a run, a full disk, too many clients. */
+export class UnavailableError extends MaitentoError {}
+
+/** It has taken too long. It may still happen: nothing is ended by this. */
+export class MaitentoTimeoutError extends MaitentoError {}
+
+/** Nobody answers ("unreachable"), or the connection was lost in the middle ("connection-lost"). */
 export class MaitentoConnectionError extends MaitentoError {}
 
-/** A deploy was refused and nothing was changed; `errors` has each mistake, the message one a line. */
-export class DefinitionError extends MaitentoError {
-  constructor(facts: ErrorFacts) {
-    const lines = (facts.errors ?? []).map(
-      (mistake) => `${mistake.file}:${mistake.line}:${mistake.column}: ${mistake.message}`,
-    );
-    super(facts, lines.length > 0 ? lines.join("\n") : facts.detail);
-  }
-}
+/** The answer is not what the API promises: another version, or something else that answers. */
+export class InvalidAnswerError extends MaitentoError {}
 
 /** The capsule ended before the command did: it was stopped, failed, or its time was up. */
 export class CapsuleCommandAbortedError extends MaitentoError {
@@ -74,8 +80,7 @@ export class CapsuleCommandAbortedError extends MaitentoError {
 
   constructor(command: Command) {
     super({
-      code: "command-aborted",
-      kind: "conflict",
+      kind: "command-aborted",
       title: "The capsule ended before the command did",
       detail: `the command was aborted: ${command.reason ?? "its capsule has ended"}`,
     });
@@ -83,17 +88,17 @@ export class CapsuleCommandAbortedError extends MaitentoError {
   }
 }
 
-const kinds: Readonly<Record<number, ErrorKind>> = {
-  401: "unauthenticated",
-  403: "forbidden",
-  404: "not-found",
-  409: "conflict",
-  413: "too-large",
-  429: "resource-exhausted",
-  501: "unsupported",
-  502: "protocol-violation",
-  503: "unavailable",
-  504: "timed-out",
+const classes: Readonly<Record<number, typeof MaitentoError>> = {
+  400: InvalidRequestError,
+  401: NotAllowedError,
+  403: NotAllowedError,
+  404: NotFoundError,
+  409: ConflictError,
+  413: InvalidRequestError,
+  416: InvalidRequestError,
+  503: UnavailableError,
+  504: MaitentoTimeoutError,
+  507: UnavailableError,
 };
 
 /** The error that an answer of status 400 or more stands for; `body` is its problem+json, if it is that. */
@@ -110,24 +115,22 @@ export function readProblem(status: number, body: string): MaitentoError {
     return typeof value === "string" && value !== "" ? value : undefined;
   };
   const title = text("title") ?? `HTTP status ${status}`;
-  const kind = kinds[status] ?? (status < 500 ? "invalid-argument" : "internal");
+  const kind = text("code") ?? `status-${status}`;
   const errors = problem["errors"];
-  const facts: ErrorFacts = {
-    code: text("code") ?? kind,
+  const chosen = kind === "definition-invalid" ? DefinitionInvalidError : classes[status] ?? MaitentoError;
+  return new chosen({
     kind,
     title,
     detail: text("detail") ?? text("title") ?? `the daemon answered with status ${status}`,
     status,
     errors: Array.isArray(errors) ? (errors as Diagnostic[]) : [],
-  };
-  return facts.code === "definition-invalid" ? new DefinitionError(facts) : new MaitentoError(facts);
+  });
 }
 
 /** An answer that is not what the API promises. */
-export function unexpectedAnswer(what: string, cause?: unknown): MaitentoError {
-  return new MaitentoError({
-    code: "protocol-violation",
-    kind: "protocol-violation",
+export function unexpectedAnswer(what: string, cause?: unknown): InvalidAnswerError {
+  return new InvalidAnswerError({
+    kind: "invalid-answer",
     title: "The daemon's answer is not understood",
     detail: `the daemon's answer is not understood: ${what}`,
     cause,

@@ -4,6 +4,7 @@ import type { CallOptions } from "./abort.js";
 import { streamSilenceLimit } from "./calls.js";
 import type { Calls } from "./calls.js";
 import { MaitentoConnectionError, unexpectedAnswer } from "./errors.js";
+import { isSilence } from "./patience.js";
 import type { Patience } from "./patience.js";
 import type { CapsuleEvent } from "./records.js";
 
@@ -112,8 +113,7 @@ export class EventStream implements AsyncIterable<CapsuleEvent> {
           throw streamEnded();
         } catch (error) {
           this.#connected = undefined;
-          const late = error instanceof MaitentoConnectionError && error.code === "timed-out";
-          if (!late && !this.calls.mayPass(error)) throw error;
+          if (!isSilence(error) && !this.calls.mayPass(error)) throw error;
           await this.#patience.afterFailure(error);
         }
       }
@@ -169,8 +169,7 @@ export class EventStream implements AsyncIterable<CapsuleEvent> {
 
 function streamEnded(): MaitentoConnectionError {
   return new MaitentoConnectionError({
-    code: "connection-lost",
-    kind: "unavailable",
+    kind: "connection-lost",
     title: "The connection was lost",
     detail: "the daemon ended the stream of events",
   });

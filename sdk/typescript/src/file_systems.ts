@@ -24,7 +24,7 @@ export class FileSystems {
     return await ifFound(this.calls.get<FileSystem>(`${this.#target}/${encodePart(name)}`, options));
   }
 
-  /** Codes: "invalid-name", "not-found" (the namespace), "already-exists", "disk-full". */
+  /** Kinds: "invalid-name", "not-found" (the namespace), "already-exists", "disk-full". */
   async create(request: { readonly name: string }, options: CallOptions = {}): Promise<FileSystem> {
     return await this.calls.post(this.#target, request, options);
   }
@@ -34,7 +34,7 @@ export class FileSystems {
     return new OpenFileSystem(this.calls, `${this.#target}/${encodePart(name)}/files`);
   }
 
-  /** With all its files. Code "in-use" while a run mounts it. */
+  /** With all its files. Kind "in-use" while a run mounts it. */
   async delete(name: string, options: CallOptions = {}): Promise<void> {
     await this.calls.delete(`${this.#target}/${encodePart(name)}`, options);
   }

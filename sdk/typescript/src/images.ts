@@ -17,7 +17,7 @@ export class Images {
     return await this.calls.get(`/v1/images/${encodePart(image)}`, options);
   }
 
-  /** One version, and returns what was deleted. Code "in-use" while a run or a namespace needs it. */
+  /** One version, and returns what was deleted. Kind "in-use" while a run or a namespace needs it. */
   async delete(image: string, options: CallOptions = {}): Promise<Image> {
     return await this.calls.delete<Image>(`/v1/images/${encodePart(image)}`, options);
   }

@@ -5,11 +5,17 @@ export type { MaitentoOptions } from "./maitento.js";
 
 export {
   CapsuleCommandAbortedError,
-  DefinitionError,
+  ConflictError,
+  DefinitionInvalidError,
+  InvalidAnswerError,
+  InvalidRequestError,
   MaitentoConnectionError,
   MaitentoError,
+  MaitentoTimeoutError,
+  NotAllowedError,
+  NotFoundError,
+  UnavailableError,
 } from "./errors.js";
-export type { ErrorKind } from "./errors.js";
 
 export type { CallOptions } from "./abort.js";
 export type { CreateOptions } from "./calls.js";

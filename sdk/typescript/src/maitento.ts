@@ -48,7 +48,7 @@ export class Maitento {
   readonly images: Images;
   readonly #calls: Calls;
 
-  /** Throws MaitentoError when the URL is not an address. */
+  /** Throws InvalidRequestError when the URL is not an address. */
   constructor(options: MaitentoOptions = {}) {
     const endpoint = parseEndpoint(options.url ?? variable("MAITENTO_URL") ?? defaultUrl);
     const key = options.key ?? variable("MAITENTO_API_KEY");
@@ -66,7 +66,7 @@ export class Maitento {
    * Sends the definitions of a folder (capsules/*.mtr). All of them are checked, and everything is
    * changed or nothing. What they mount must exist before.
    *
-   * Throws DefinitionError, whose `errors` have file, line and column.
+   * Throws DefinitionInvalidError, whose `errors` have file, line and column.
    */
   async deploy(folder: string, options: CallOptions = {}): Promise<DeployReport> {
     const files = await readDefinitionFolder(folder);

@@ -16,12 +16,12 @@ export class Namespaces {
     return (await this.list(options)).find((namespace) => namespace.name === name);
   }
 
-  /** Codes: "invalid-name", "already-exists", "forbidden". */
+  /** Kinds: "invalid-name", "already-exists", "forbidden". */
   async create(request: { readonly name: string }, options: CallOptions = {}): Promise<Namespace> {
     return await this.calls.post("/v1/namespaces", request, options);
   }
 
-  /** Only an empty one: otherwise the code is "not-empty". */
+  /** Only an empty one: otherwise the kind is "not-empty". */
   async delete(name: string, options: CallOptions = {}): Promise<void> {
     await this.calls.delete(`/v1/namespaces/${encodePart(name)}`, options);
   }

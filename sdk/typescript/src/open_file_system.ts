@@ -1,7 +1,7 @@
 import type { CallOptions } from "./abort.js";
 import { answerLimit, readAll, readJson } from "./calls.js";
 import type { Calls } from "./calls.js";
-import { MaitentoError } from "./errors.js";
+import { ConflictError } from "./errors.js";
 import { encodePath, withQuery } from "./paths.js";
 import type { FilePath } from "./paths.js";
 import type { FileEntry } from "./records.js";
@@ -11,16 +11,16 @@ function isListing(answer: Answer): boolean {
   return answer.contentType.startsWith("application/json");
 }
 
-function wrongType(path: FilePath, code: string, what: string): MaitentoError {
+function wrongType(path: FilePath, kind: string, what: string): ConflictError {
   const name = typeof path === "string" ? path : new TextDecoder("utf-8").decode(path);
-  return new MaitentoError({ code, kind: "conflict", title: "Not that kind of file", detail: `${name}: ${what}` });
+  return new ConflictError({ kind, title: "Not that kind of file", detail: `${name}: ${what}` });
 }
 
 /**
  * The files of one file system. Paths count from its root, "/report.md".
  *
  * Files are replaced as a whole, when their last byte has arrived; folders above a written file are made.
- * Codes: "not-found", "is-a-folder", "not-a-folder", "is-a-link" (links are never followed), "disk-full".
+ * Kinds: "not-found", "is-a-folder", "not-a-folder", "is-a-link" (links are never followed), "disk-full".
  */
 export class OpenFileSystem {
   constructor(
@@ -96,7 +96,7 @@ export class OpenFileSystem {
     return await this.calls.get(withQuery(this.#at(path), { stat: true }), options);
   }
 
-  /** A folder with something in it only with `recursive`: otherwise the code is "not-empty". */
+  /** A folder with something in it only with `recursive`: otherwise the kind is "not-empty". */
   async delete(path: FilePath, options: CallOptions & { readonly recursive?: boolean } = {}): Promise<void> {
     await this.calls.delete(withQuery(this.#at(path), { recursive: options.recursive }), options);
   }

@@ -7,6 +7,7 @@ import { MaitentoConnectionError, MaitentoError } from "./errors.js";
 import { OutputRecords } from "./output_records.js";
 import type { OutputRecord, OutputStream } from "./output_records.js";
 import { withQuery } from "./paths.js";
+import { isSilence } from "./patience.js";
 import type { Command } from "./records.js";
 
 export interface FollowOptions extends CallOptions {
@@ -74,11 +75,10 @@ export class OutputFollower {
   }
 
   #mayPass(error: unknown): boolean {
-    if (error instanceof MaitentoError && error.code === "guest-unavailable") {
+    if (error instanceof MaitentoError && error.kind === "guest-unavailable") {
       return true; // a daemon that has just started may not have reached the machine yet
     }
-    const late = error instanceof MaitentoConnectionError && error.code === "timed-out";
-    return late || this.calls.mayPass(error);
+    return isSilence(error) || this.calls.mayPass(error);
   }
 
   async #command(): Promise<Command> {
@@ -98,7 +98,7 @@ export class OutputFollower {
       // No limit: the answer begins when the command does, and a queued one waits for its turn.
       answer = await this.calls.open({ method: "GET", target, silenceLimit: 0, signal });
     } catch (error) {
-      if (error instanceof MaitentoError && error.code === "command-ended") return;
+      if (error instanceof MaitentoError && error.kind === "command-ended") return;
       throw error;
     }
     const records = new OutputRecords();
@@ -147,8 +147,7 @@ export class OutputFollower {
 
 function outputBrokeOff(): MaitentoConnectionError {
   return new MaitentoConnectionError({
-    code: "connection-lost",
-    kind: "unavailable",
+    kind: "connection-lost",
     title: "The connection was lost",
     detail: "the live output broke off",
   });

@@ -1,7 +1,7 @@
 // How long a lost daemon is waited for: it restarts without ending runs.
 
 import { sleep } from "./abort.js";
-import { MaitentoConnectionError } from "./errors.js";
+import { MaitentoConnectionError, MaitentoTimeoutError } from "./errors.js";
 
 /** In milliseconds, from the first failure of a row on. */
 export const reconnectLimit = 30_000;
@@ -43,5 +43,10 @@ export class Patience {
 
 /** True when another try on a new connection may succeed. */
 export function isConnectionFailure(error: unknown): error is MaitentoConnectionError {
-  return error instanceof MaitentoConnectionError && error.code !== "timed-out";
+  return error instanceof MaitentoConnectionError;
+}
+
+/** The connection is there and nothing comes; in a stream with keep-alives that is as good as lost. */
+export function isSilence(error: unknown): boolean {
+  return error instanceof MaitentoTimeoutError && error.status === undefined;
 }

@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 
 import { onAbort, throwIfAborted } from "./abort.js";
 import type { Endpoint } from "./endpoint.js";
-import { MaitentoConnectionError } from "./errors.js";
+import { MaitentoConnectionError, MaitentoTimeoutError } from "./errors.js";
 
 /** Bytes or text (UTF-8) in pieces: a Node.js stream is one. */
 export type ByteSource = AsyncIterable<Uint8Array | string>;
@@ -78,7 +78,7 @@ export class Transport {
 
   /**
    * Returns when the answer's head is there, whatever its status, also before all of the body was sent.
-   * Throws MaitentoConnectionError, the signal's reason, or what the body's own source threw.
+   * Throws MaitentoConnectionError, MaitentoTimeoutError, the signal's reason, or what the body's own source threw.
    */
   async send(request: Request): Promise<Answer> {
     throwIfAborted(request.signal);
@@ -164,8 +164,7 @@ export class Transport {
     if (error instanceof SourceFailure) return error.reason;
     const url = this.endpoint.url;
     if (error instanceof Silence) {
-      return new MaitentoConnectionError({
-        code: "timed-out",
+      return new MaitentoTimeoutError({
         kind: "timed-out",
         title: "No answer in time",
         detail: `no answer while ${doing} ${url}`,
@@ -174,8 +173,7 @@ export class Transport {
     const cause = (error as { code?: unknown }).code;
     if (typeof cause === "string" && unreachableCauses.has(cause)) {
       return new MaitentoConnectionError({
-        code: "unreachable",
-        kind: "unavailable",
+        kind: "unreachable",
         title: "The daemon is not reachable",
         detail: `no daemon answers at ${url} (${cause})`,
         cause: error,
@@ -183,8 +181,7 @@ export class Transport {
     }
     this.#hasConnected = true;
     return new MaitentoConnectionError({
-      code: "connection-lost",
-      kind: "unavailable",
+      kind: "connection-lost",
       title: "The connection was lost",
       detail: `the connection was lost while ${doing} ${url} (${String(cause ?? error)})`,
       cause: error,

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { DefinitionError, Maitento, MaitentoError } from "@maitento/sdk";
+import { DefinitionInvalidError, Maitento, MaitentoError } from "@maitento/sdk";
 import { fakeDaemon, json, nothing, problem } from "./fake_daemon.mjs";
 
 const place = "/v1/namespaces/default";
@@ -46,9 +46,9 @@ test("what does not exist is undefined to a find and an error to everything else
   const [daemon, mt] = await connected(t);
   assert.equal(await mt.vfs.findByName("data"), undefined);
   assert.equal(await mt.capsules.findByName("x"), undefined);
-  await assert.rejects(mt.vfs.delete("data"), { code: "not-found", kind: "not-found", status: 404 });
+  await assert.rejects(mt.vfs.delete("data"), { kind: "not-found", status: 404 });
   daemon.on(`GET ${place}/vfs/data`, problem(403, "forbidden"));
-  await assert.rejects(mt.vfs.findByName("data"), { code: "forbidden", kind: "forbidden" });
+  await assert.rejects(mt.vfs.findByName("data"), { kind: "forbidden" });
 });
 
 test("an error has all that the daemon said", async (t) => {
@@ -56,14 +56,13 @@ test("an error has all that the daemon said", async (t) => {
   daemon.on(`POST ${place}/vfs`, problem(409, "already-exists", { detail: "there is a file system 'data'" }));
   await assert.rejects(mt.vfs.create({ name: "data" }), (error) => {
     assert.ok(error instanceof MaitentoError && error instanceof Error);
-    const { name, message, code, kind, title, detail, status, errors } = error;
+    const { name, message, kind, title, detail, status, errors } = error;
     assert.deepEqual(
-      { name, message, code, kind, title, detail, status, errors },
+      { name, message, kind, title, detail, status, errors },
       {
-        name: "MaitentoError",
+        name: "ConflictError",
         message: "there is a file system 'data'",
-        code: "already-exists",
-        kind: "conflict",
+        kind: "already-exists",
         title: "A title",
         detail: "there is a file system 'data'",
         status: 409,
@@ -79,8 +78,8 @@ test("an answer that is not the daemon's is an error too", async (t) => {
   daemon.on(`GET ${place}/vfs`, (_request, response) => response.writeHead(502).end("<html>"), (_request, response) =>
     response.writeHead(200).end("<html>"),
   );
-  await assert.rejects(mt.vfs.list(), { status: 502, kind: "protocol-violation", message: /status 502/ });
-  await assert.rejects(mt.vfs.list(), { status: undefined, code: "protocol-violation", message: /not JSON/ });
+  await assert.rejects(mt.vfs.list(), { status: 502, kind: "status-502", message: /status 502/ });
+  await assert.rejects(mt.vfs.list(), { name: "InvalidAnswerError", status: undefined, kind: "invalid-answer", message: /not JSON/ });
 });
 
 test("a secret goes out as exactly its bytes", async (t) => {
@@ -114,8 +113,8 @@ test("a deploy sends capsules/*.mtr and names what else there is", async (t) => 
 test("a folder that cannot be deployed is refused before anything is sent", async (t) => {
   const [daemon, mt] = await connected(t);
   const without = await folderWith(t, { "x.mtr": "" });
-  await assert.rejects(mt.deploy(without), { kind: "invalid-argument", message: /no capsules\/\*\.mtr/ });
-  await assert.rejects(mt.deploy(join(without, "missing")), { kind: "invalid-argument", message: /cannot be read/ });
+  await assert.rejects(mt.deploy(without), { kind: "invalid-request", message: /no capsules\/\*\.mtr/ });
+  await assert.rejects(mt.deploy(join(without, "missing")), { kind: "invalid-request", message: /cannot be read/ });
   const large = await folderWith(t, { "capsules/x.mtr": "x".repeat((1 << 20) + 1) });
   await assert.rejects(mt.deploy(large), { message: /larger than 1 MiB/ });
   const latin = await folderWith(t, { "capsules/x.mtr": Buffer.of(0xe4) });
@@ -132,7 +131,7 @@ test("mistakes in definitions keep their positions", async (t) => {
   daemon.on(`POST ${place}/deploy`, problem(400, "definition-invalid", { errors }));
   const folder = await folderWith(t, { "capsules/x.mtr": "" });
   await assert.rejects(mt.deploy(folder), (error) => {
-    assert.ok(error instanceof DefinitionError && error instanceof MaitentoError);
+    assert.ok(error instanceof DefinitionInvalidError && error instanceof MaitentoError);
     assert.deepEqual(error.errors, errors);
     assert.equal(
       error.message,

@@ -31,7 +31,7 @@ test("what is not an address is refused with what to write instead", () => {
   ]) {
     assert.throws(
       () => new Maitento({ url }),
-      (error) => error instanceof MaitentoError && error.kind === "invalid-argument" && why.test(error.message),
+      (error) => error instanceof MaitentoError && error.kind === "invalid-request" && why.test(error.message),
       url,
     );
   }

@@ -71,7 +71,7 @@ test("a refusal is heard before all of a body was sent", async (t) => {
       yield "first";
       while (open) await new Promise((resolve) => setImmediate(resolve));
     })()),
-    { code: "disk-full", status: 507 },
+    { kind: "disk-full", status: 507 },
   );
 });
 
@@ -98,7 +98,7 @@ test("a read that breaks off is begun again when it is read as a whole, and an e
   daemon.on(`GET ${place}/x`, half);
   await assert.rejects(
     collect(files.readStream("/x")),
-    (error) => error instanceof MaitentoConnectionError && error.code === "connection-lost",
+    (error) => error instanceof MaitentoConnectionError && error.kind === "connection-lost",
   );
 });
 
@@ -110,9 +110,9 @@ test("a folder is listed and not read, a file is read and not listed", async (t)
   daemon.on(`GET ${place}/x?stat=true`, json(200, entry));
   assert.deepEqual(await files.list(), [entry]);
   assert.deepEqual(await files.list("/"), [entry]);
-  await assert.rejects(files.list("/x"), { code: "not-a-folder", message: /^\/x: / });
-  await assert.rejects(files.readText("/"), { code: "is-a-folder" });
-  await assert.rejects(collect(files.readStream("/")), { code: "is-a-folder" });
+  await assert.rejects(files.list("/x"), { kind: "not-a-folder", message: /^\/x: / });
+  await assert.rejects(files.readText("/"), { kind: "is-a-folder" });
+  await assert.rejects(collect(files.readStream("/")), { kind: "is-a-folder" });
   assert.deepEqual(await files.stat("/x"), entry);
 });
 
@@ -123,7 +123,7 @@ test("folders are made, things are moved and deleted", async (t) => {
   daemon.on(`DELETE ${place}/a?recursive=true`, nothing);
   await files.makeFolder("/a/b");
   await files.move("/a/b", "/c d");
-  await assert.rejects(files.delete("/a"), { code: "not-empty" });
+  await assert.rejects(files.delete("/a"), { kind: "not-empty" });
   await files.delete("/a", { recursive: true });
   assert.deepEqual(
     daemon.requests.slice(0, 2).map((request) => JSON.parse(request.body)),
@@ -134,6 +134,6 @@ test("folders are made, things are moved and deleted", async (t) => {
 test("a write whose connection is lost is not repeated", async (t) => {
   const [daemon, files] = await opened(t);
   daemon.on(`PUT ${place}/x`, lost);
-  await assert.rejects(files.writeText("/x", "text"), { code: "connection-lost", status: undefined });
+  await assert.rejects(files.writeText("/x", "text"), { kind: "connection-lost", status: undefined });
   assert.equal(daemon.requests.length, 1);
 });

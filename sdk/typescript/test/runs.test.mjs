@@ -79,7 +79,7 @@ test("a wait survives a daemon that stops and comes back", async (t) => {
 test("a daemon that has never been there is not waited for", async (t) => {
   const [daemon, mt] = await connected(t);
   await daemon.stop();
-  await assert.rejects(mt.capsules.start("work"), { code: "unreachable", kind: "unavailable", message: /no daemon answers at unix:/ });
+  await assert.rejects(mt.capsules.start("work"), { kind: "unreachable", message: /no daemon answers at unix:/ });
 });
 
 test("a daemon that is gone is waited for up to the limit, and the last failure is thrown", async () => {
@@ -102,9 +102,9 @@ test("a daemon that is gone is waited for up to the limit, and the last failure 
 test("refusals are not repeated", async (t) => {
   const [daemon, mt] = await connected(t);
   daemon.on("POST /v1/namespaces/default/capsules/work/runs", problem(503, "no-room"));
-  await assert.rejects(mt.capsules.start("work"), { code: "no-room", kind: "unavailable", status: 503 });
+  await assert.rejects(mt.capsules.start("work"), { kind: "no-room", status: 503 });
   daemon.on("POST /v1/runs/r/commands", problem(409, "run-ended"));
-  await assert.rejects(mt.capsuleRuns.exec("r", { command: "true" }), { code: "run-ended", kind: "conflict" });
+  await assert.rejects(mt.capsuleRuns.exec("r", { command: "true" }), { kind: "run-ended" });
   assert.equal(daemon.requests.length, 2);
 });
 
@@ -136,7 +136,7 @@ test("stopping may be repeated, a kill is not", async (t) => {
   daemon.on("POST /v1/runs/r/commands/c/kill", json(200, { ...command, status: "Error", exitCode: 137 }), lost);
   assert.equal((await mt.capsuleRuns.killCommand("r", "c")).exitCode, 137);
   assert.deepEqual(JSON.parse(daemon.requests.at(-1).body), { signal: 9 });
-  await assert.rejects(mt.capsuleRuns.killCommand("r", "c", 15), { code: "connection-lost" });
+  await assert.rejects(mt.capsuleRuns.killCommand("r", "c", 15), { kind: "connection-lost" });
 });
 
 test("lists are of the client's namespace unless all are asked for, page by page", async (t) => {

@@ -67,7 +67,7 @@ test("output records that cannot be are refused", () => {
   ]) {
     const records = new OutputRecords();
     records.feed(bytes);
-    assert.throws(() => records.next(), { kind: "protocol-violation", message: why });
+    assert.throws(() => records.next(), { kind: "invalid-answer", message: why });
   }
 });
 
@@ -124,8 +124,8 @@ test("events are read whatever pieces and line ends they arrive in", () => {
 
 test("an event without an end is refused", () => {
   const parser = new EventParser();
-  assert.throws(() => parser.feed(Buffer.from(`data: ${"x".repeat(1 << 21)}`)), { kind: "protocol-violation" });
-  assert.throws(() => new EventParser().feed(Buffer.from("data\n".repeat((1 << 20) + 1))), { kind: "protocol-violation" });
+  assert.throws(() => parser.feed(Buffer.from(`data: ${"x".repeat(1 << 21)}`)), { kind: "invalid-answer" });
+  assert.throws(() => new EventParser().feed(Buffer.from("data\n".repeat((1 << 20) + 1))), { kind: "invalid-answer" });
 });
 
 test("events are taken up after the last one seen", async (t) => {
@@ -168,7 +168,7 @@ test("an id without an event is where the stream is taken up", async (t) => {
 test("a refusal of events is an error, and a signal ends them", async (t) => {
   const [daemon, mt] = await connected(t);
   daemon.on("GET /v1/events", problem(503, "too-many-waiting"), streaming("text/event-stream", event(1)));
-  await assert.rejects(mt.events().open(), { code: "too-many-waiting" });
+  await assert.rejects(mt.events().open(), { kind: "too-many-waiting" });
   const stop = new AbortController();
   await assert.rejects(async () => {
     for await (const _event of mt.events({ signal: stop.signal })) stop.abort();

@@ -46,7 +46,7 @@ json() {
 
 # Files whose names are like ours, and all in our folders; systemd itself has a `capsule@.service`.
 names_like_ours() {
-    find /etc /usr /var /run -xdev \( -iname '*capsule*' -o -path '/var/lib/capsuled/*' -o -path '/etc/capsuled/*' \) \
+    find /etc /usr /var /run -xdev \( -iname '*capsule*' -o -iname '*maitento*' -o -path '/var/lib/capsuled/*' -o -path '/etc/capsuled/*' \) \
         -not -path '/var/log/*' -not -path '/var/cache/man/*' -not -path '/var/lib/dpkg/*' -not -path '/var/lib/apt/*' -not -path '/var/cache/debconf/*' \
         -not -path '/var/lib/capsuled/vfs/*' 2>/dev/null | sort
 }

@@ -84,6 +84,12 @@ manuals_and_completion() {
         has '^create$'
 }
 
+# As root, so that the interpreter leaves compiled files there, which removing the package has to find.
+python_has_its_client() {
+    expect "$(cd / && python3 -c 'from maitento import Maitento; print(Maitento().version())')" "$(mt version --json | json 'd["capsuled"]')"
+    [ -d /usr/lib/python3/dist-packages/maitento/__pycache__ ]
+}
+
 typescript_sdk_is_there() {
     test -f /usr/share/nodejs/@maitento/sdk/package.json
     test -f /usr/share/nodejs/@maitento/sdk/dist/index.js
@@ -117,6 +123,7 @@ check "the key belongs to root alone" key_is_roots_alone
 check "the configuration file says everything and sets nothing" configuration_is_commented
 check "the name mt is an alternative" mt_is_ours
 check "manual pages and completion" manuals_and_completion
+check "Python has its client" python_has_its_client
 check "the TypeScript SDK is there" typescript_sdk_is_there
 check "libvirtd may open enough files" libvirt_may_open_enough
 check "the daemon takes images that appear" images_are_brought

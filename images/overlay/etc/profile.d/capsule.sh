@@ -1,7 +1,8 @@
 # The environment of every command, for login shells that something else than the agent started.
-if [ -r /etc/capsule/environment ]; then
+for capsule_file in /etc/capsule/environment /etc/capsule/proxy-environment; do
+    [ -r "$capsule_file" ] || continue
     while IFS='=' read -r capsule_name capsule_value; do
         [ -z "$capsule_name" ] || export "$capsule_name=$capsule_value"
-    done </etc/capsule/environment
-    unset capsule_name capsule_value
-fi
+    done <"$capsule_file"
+done
+unset capsule_file capsule_name capsule_value
