@@ -51,11 +51,13 @@ build=(g++ cmake ninja-build pkg-config libexpected-dev libspdlog-dev libfmt-dev
 images=(mmdebstrap libguestfs-tools qemu-utils zstd cpio kmod e2fsprogs)
 running=(qemu-system-x86 libvirt-daemon-system libvirt-clients procps)
 testing=(curl git iproute2 jq openssh-client openssl)
+# Compile and run the TypeScript SDK: 67 MB installed, with a Node.js that is not there yet 170 MB.
+typescript=(node-typescript nodejs)
 
 packages=("${release[@]}" "${build[@]}" "${images[@]}" "${running[@]}")
-[ "$tests" = no ] || packages+=("${testing[@]}")
+[ "$tests" = no ] || packages+=("${testing[@]}" "${typescript[@]}")
 # dpkg-dev and file: find out which packages the programs need.
-[ "$only_build" = no ] || packages=("${release[@]}" "${build[@]}" dpkg-dev file)
+[ "$only_build" = no ] || packages=("${release[@]}" "${build[@]}" "${typescript[@]}" dpkg-dev file)
 if [ "$list" = yes ]; then
     printf '%s\n' "${packages[@]}"
     exit 0

@@ -90,6 +90,11 @@ python_has_its_client() {
     [ -d /usr/lib/python3/dist-packages/maitento/__pycache__ ]
 }
 
+typescript_sdk_is_there() {
+    test -f /usr/share/nodejs/@maitento/sdk/package.json
+    test -f /usr/share/nodejs/@maitento/sdk/dist/index.js
+}
+
 # Files a guest can have in use through virtiofs.
 libvirt_may_open_enough() {
     [ "$(awk '/^Max open files/ { print $5 }' "/proc/$(systemctl show --property MainPID --value libvirtd.service)/limits")" -ge 100000 ]
@@ -119,6 +124,7 @@ check "the configuration file says everything and sets nothing" configuration_is
 check "the name mt is an alternative" mt_is_ours
 check "manual pages and completion" manuals_and_completion
 check "Python has its client" python_has_its_client
+check "the TypeScript SDK is there" typescript_sdk_is_there
 check "libvirtd may open enough files" libvirt_may_open_enough
 check "the daemon takes images that appear" images_are_brought
 finish_group install
