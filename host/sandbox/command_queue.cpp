@@ -171,6 +171,7 @@ asio::awaitable<void> CommandQueue::run(std::shared_ptr<CommandQueue>, Pointer c
     auto ended = command->record;
     if (report) {
         if (was_ended_with_the_run(ended, *report)) {
+            apply_outputs(command->record, *report);  // kept if it is aborted now
             Condition pause(core_->parts.executor);
             co_await pause.wait_until(core_->clock, core_->clock.boottime_ms() + run_end_ms);
             if (command->over() || core_->closing || stopped_) co_return;
@@ -355,16 +356,21 @@ Async<void> CommandQueue::kill(Pointer command, int signal) {
     co_return sent;
 }
 
-asio::awaitable<void> CommandQueue::collect(std::shared_ptr<Guest> guest) {
+asio::awaitable<void> CommandQueue::collect(std::shared_ptr<Guest> guest, std::string why) {
     const auto self = shared_from_this();
     std::vector<Pointer> running;
     for (const auto& [id, command] : running_) running.push_back(command);
     for (const Pointer& command : running) {
         auto report = co_await guest->state(command->record.id.str());
-        if (!report || !is_over(*report) || command->over()) continue;
-        if (was_ended_with_the_run(command->record, *report)) continue;
+        if (!report || command->over()) continue;
         auto ended = command->record;
-        apply_end(ended, *report, core_->clock.unix_ms());
+        if (is_over(*report) && !was_ended_with_the_run(command->record, *report)) {
+            apply_end(ended, *report, core_->clock.unix_ms());
+        } else {
+            // What it has printed by now is all that will ever be known of it.
+            apply_outputs(ended, *report);
+            apply_abort(ended, why, core_->clock.unix_ms());
+        }
         co_await commit(command, std::move(ended));
     }
 }

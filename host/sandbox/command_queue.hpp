@@ -54,8 +54,9 @@ class CommandQueue : public std::enable_shared_from_this<CommandQueue> {
     // ---- the run is ending, in this order ----
     // Nothing is dispatched any more.
     void stop() { stopped_ = true; }
-    // Commits what has ended in the agent although its report is not here yet.
-    boost::asio::awaitable<void> collect(std::shared_ptr<Guest> guest);
+    // Commits what has ended in the agent although its report is not here yet; what still runs is
+    // Aborted with its outputs so far.
+    boost::asio::awaitable<void> collect(std::shared_ptr<Guest> guest, std::string why);
     // Everything open becomes Aborted.
     Result<void> abort_all(const std::string& why);
 

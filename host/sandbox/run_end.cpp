@@ -100,7 +100,7 @@ bool RunSupervisor::can_ask() const {
 
 asio::awaitable<void> RunSupervisor::collect(Self, std::shared_ptr<bool> done) {
     const TaskCount counted(*core_);
-    co_await commands_->collect(guest_);
+    co_await commands_->collect(guest_, abort_reason(record_));
     *done = true;
     changed_.wake_all();
 }

@@ -93,9 +93,9 @@ Failure read_problem(const ResponseHead& head, const std::string& body) {
 
 Client::Client(Settings settings) : connection_(std::move(settings)) {}
 
-bool Client::pause(std::chrono::steady_clock::time_point began,
+bool Client::pause(std::chrono::steady_clock::time_point lost,
                    std::chrono::milliseconds& delay) const {
-    if (std::chrono::steady_clock::now() + delay - began > reconnect_limit) return false;
+    if (std::chrono::steady_clock::now() + delay - lost > reconnect_limit) return false;
     const auto milliseconds = static_cast<int>(delay.count());
     if (const Interrupt* interrupt = settings().interrupt) {
         if (interrupt->wait(milliseconds)) return false;

@@ -118,7 +118,8 @@ class Client {
     Result<json::array> keys();
     Result<void> delete_key(const std::string& id);
 
-    // Repeats `call` while it fails for the connection's sake, for reconnect_limit at most.
+    // Repeats `call` while it fails for the connection's sake, for reconnect_limit after the first
+    // failure at most.
     template <typename Call>
     auto reconnecting(Call call) -> decltype(call());
 
@@ -128,7 +129,7 @@ class Client {
     Result<json::value> post(std::string target, json::value body);
     Result<json::value> create(std::string target, json::value body, const std::string& key);
     Result<void> remove_at(std::string target);
-    bool pause(std::chrono::steady_clock::time_point began, std::chrono::milliseconds& delay) const;
+    bool pause(std::chrono::steady_clock::time_point lost, std::chrono::milliseconds& delay) const;
 
     Connection connection_;
 };
@@ -145,12 +146,15 @@ protocol::Failure read_problem(const ResponseHead& head, const std::string& body
 
 template <typename Call>
 auto Client::reconnecting(Call call) -> decltype(call()) {
-    const auto began = std::chrono::steady_clock::now();
+    // From the first failure, not from the first call: that one may have waited long for its
+    // answer.
+    std::optional<std::chrono::steady_clock::time_point> lost;
     std::chrono::milliseconds delay{50};
     for (;;) {
         auto result = call();
         if (result || !is_connection_failure(result.error())) return result;
-        if (!pause(began, delay)) return result;
+        if (!lost) lost = std::chrono::steady_clock::now();
+        if (!pause(*lost, delay)) return result;
     }
 }
 

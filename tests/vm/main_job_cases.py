@@ -118,7 +118,7 @@ def deadline():
     expect(host.wait_run(run_id, "started")["status"], "Running")
     from harness import Run
     run = Run(host, run_id)
-    command = run.send("sleep 500", **{"async": True})
+    command = run.send("echo begun; sleep 500", **{"async": True})
     queued = [run.send("sleep 501"), run.send("echo never")]
     ended = host.wait_run(run_id)
     took = time.monotonic() - began
@@ -128,6 +128,7 @@ def deadline():
         result = run.wait(one)
         expect((result["status"], result["endReason"]), ("Aborted", "capsuleEnded"))
         assert "00:00:30" in result["reason"], result["reason"]
+        expect(result["outputStandard"], "begun\n" if one == command else "")
     expect(host.leftovers(), [])
 
 
@@ -142,15 +143,18 @@ def deadline_while_starting():
     expect(host.leftovers(), [])
 
 
-@case("stop", "a stopped run is Terminated, its commands Aborted, and nothing is left")
+@case("stop", "a stopped run is Terminated, its commands Aborted with what they had printed, and nothing is left")
 def stop():
     host = shared_host()
     run = host.up("stopped")
-    command = run.send("sleep 500")
+    command = run.send("echo so far; echo trouble >&2; sleep 500")
+    target = f"{run.target}/commands/{command}"
+    eventually(lambda: "trouble" in host.api.get(target)["outputError"], 20 * SLOW, "the command's output")
     began = time.monotonic()
     expect(json.loads(host.mt("runs", "stop", run.id, "--json").stdout)["status"], "Terminated")
     assert time.monotonic() - began <= 6, "stop took too long"
-    expect(run.wait(command)["status"], "Aborted")
+    result = run.wait(command)
+    expect((result["status"], result["outputStandard"], result["outputError"]), ("Aborted", "so far\n", "trouble\n"))
     expect(host.leftovers(), [])
 
 

@@ -89,8 +89,7 @@ class InvalidAnswerError(MaitentoError):
 class CapsuleCommandAbortedError(MaitentoError):
     """The capsule ended before the command did: it was stopped, ran out of time, or failed.
 
-    `command` is its last record; what it had printed is not kept (follow_output() gives it as it comes). `detail` says
-    why.
+    `command` is its record, with what it had printed by then. `detail` says why.
     """
 
     def __init__(self, command: Command) -> None:

@@ -75,7 +75,7 @@ export class InvalidAnswerError extends MaitentoError {}
 
 /** The capsule ended before the command did: it was stopped, failed, or its time was up. */
 export class CapsuleCommandAbortedError extends MaitentoError {
-  /** Its record. What it printed is not kept: followOutput() has that while it is printed. */
+  /** Its record, with what it had printed by then. */
   readonly command: Command;
 
   constructor(command: Command) {

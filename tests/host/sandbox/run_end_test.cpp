@@ -111,6 +111,19 @@ TEST_F(RunEnd, KeepsAResultThatWasInTheAgentAlready) {
     EXPECT_EQ(command(id, one).output.window, "result");
 }
 
+TEST_F(RunEnd, KeepsWhatAnAbortedCommandHadPrinted) {
+    const RunId id = start("empty");
+    settle();
+    const auto one = exec(id, "one");
+    settle();
+    call(service->terminate(Principal(), id));
+    EXPECT_EQ(command(id, one).status, CommandStatus::aborted);
+    EXPECT_FALSE(command(id, one).exit_code);
+    EXPECT_EQ(command(id, one).output.window, "so far");
+    EXPECT_EQ(command(id, one).output.characters, 6u);
+    EXPECT_FALSE(command(id, one).output_open);
+}
+
 TEST_F(RunEnd, AtTheDeadlineARunningOneIsFinished) {
     const RunId id = start("empty");
     settle();
@@ -152,7 +165,7 @@ TEST_F(RunEnd, ACommandKilledWithTheMachineIsAborted) {
     const auto one = exec(id, "sleep");
     settle();
     // Power-off kills before the notice is handled.
-    agent(id)->finish(one.str(), "killed", 137);
+    agent(id)->finish(one.str(), "killed", 137, "so far");
     settle();
     protocol::PowerNotice notice;
     notice.action = "poweroff";
@@ -161,6 +174,7 @@ TEST_F(RunEnd, ACommandKilledWithTheMachineIsAborted) {
     EXPECT_EQ(run(id).status, RunStatus::error);
     EXPECT_EQ(run(id).failure_details, "the machine was ended from inside (poweroff)");
     EXPECT_EQ(command(id, one).status, CommandStatus::aborted);
+    EXPECT_EQ(command(id, one).output.window, "so far");
     EXPECT_TRUE(nothing_left());
 }
 
