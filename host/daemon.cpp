@@ -136,6 +136,15 @@ Result<sandbox::BootImage> any_image(sandbox::Disks& disks) {
     return standard;
 }
 
+// What a machine is tried out with must be whole: half a kernel, on its way into the store, would
+// look like a host whose KVM does not work.
+Result<void> verify_kernel_and_initrd(sandbox::Disks& disks, sandbox::BootImage image) {
+    std::erase_if(image.files, [&](const sandbox::FileDigest& file) {
+        return file.path.value == image.base_disk.value;
+    });
+    return disks.verify(image);
+}
+
 class Daemon {
   public:
     explicit Daemon(const config::Config& config)
@@ -258,10 +267,24 @@ void Daemon::observe() {
 
 asio::awaitable<void> Daemon::choose_platform() {
     sandbox::Condition nothing(loop_.get_executor());
+    std::string trouble;
     while (!stopping_) {
         auto find = [disks = disks_.get()] { return any_image(*disks); };
         const auto image = co_await sandbox::on_workers(*workers_, std::move(find));
         if (!image) {
+            co_await nothing.wait_until(*clock_, clock_->boottime_ms() + image_pause.count());
+            continue;
+        }
+        auto verify = [disks = disks_.get(), image = *image] {
+            return verify_kernel_and_initrd(*disks, image);
+        };
+        const auto whole = co_await sandbox::on_workers(*workers_, std::move(verify));
+        if (!whole) {
+            if (whole.error().message() != trouble) {
+                trouble = whole.error().message();
+                spdlog::error("no machine can be started error={}", trouble);
+                service_->set_platform(protocol::fail(whole.error()));
+            }
             co_await nothing.wait_until(*clock_, clock_->boottime_ms() + image_pause.count());
             continue;
         }

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 
 from cases import Skip, case, shared_host
-from harness import IMAGES, ApiError, Host, Run, expect
+from harness import IMAGES, SLOW, ApiError, Host, Run, eventually, expect
 
 # What `full` must have, and how each tool says its version.
 TOOLS = {
@@ -33,9 +33,9 @@ STARTS = {"python3": "Python 3.", "node": "v22.", "dotnet": "8.", "java": "openj
 
 
 @contextlib.contextmanager
-def own_store(*versions):
-    """An image store with the kernel and initrd of the real one, and copies of base under other versions, the first
-    of them current."""
+def own_store(*versions, start=True):
+    """A daemon, and its image store with the kernel and initrd of the real one and copies of base under other versions,
+    the first of them current."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="capsule-images-"))
     folder.chmod(0o755)
     try:
@@ -49,8 +49,10 @@ def own_store(*versions):
             shutil.copy(IMAGES / "base/disk.qcow2", folder / version)
             (folder / version / "manifest.json").write_text(json.dumps({**manifest, "id": version}))
         (folder / "base").symlink_to(versions[0])
-        host = Host(images=folder).start()
+        host = Host(images=folder)
         try:
+            if start:
+                host.start()
             yield host, folder
         finally:
             host.close()
@@ -103,6 +105,34 @@ def full_works():
     expect(run.ok("""node -e 'console.log([1, 2].map(n => n * 2).join())'""", wait=600), "2,4\n")
     assert "<h1" in run.ok("printf '# Title' | pandoc -f markdown -t html", wait=600)
     run.terminate()
+
+
+@case("image-arrives", "a kernel that is still being copied is no verdict about the host; machines start when it is whole")
+def image_arrives():
+    with own_store("base-aaaaaaaaaaaa", start=False) as (host, folder):
+        kernel = folder / "kernel" / "vmlinux"
+        content = kernel.read_bytes()
+        kernel.unlink()
+        kernel.write_bytes(content[:len(content) // 2])
+        host.start()
+        reason = eventually(lambda: refused_for(host), 30 * SLOW, "a reason why no machine can be started")
+        assert "vmlinux" in reason and "mt image build kernel" in reason, reason
+        host.deploy(early='maxDuration = "00:05:00"\n')
+        ended = host.wait_run(host.start_run("early")["id"])
+        assert ended["status"] == "Error" and "vmlinux" in ended["failureDetails"], ended
+        with kernel.open("ab") as file:
+            file.write(content[len(content) // 2:])
+        eventually(lambda: host.api.get("/v1/host")["accelerator"], 60 * SLOW, "an accelerator")
+        run = host.up("late")
+        run.live()
+        run.terminate()
+        expect(host.leftovers(), [])
+
+
+def refused_for(host):
+    """Why the daemon can start no machine; "" while it does not know."""
+    report = host.api.get("/v1/host")
+    return "" if "still being" in report["acceleratorReason"] else report["acceleratorReason"]
 
 
 @case("image-default", "a capsule starts from its own image, else its namespace's, else the host's")
