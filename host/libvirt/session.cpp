@@ -11,8 +11,8 @@
 namespace host::libvirt {
 namespace {
 
-// What is handed to libvirt as the callbacks' opaque pointer. Owned by libvirt through free_shared:
-// it may call back once more after a deregistration.
+// What is handed to libvirt as the callbacks' opaque pointer. That of an event is owned by libvirt
+// through free_shared: it may call back once more after a deregistration.
 using SharedCallbacks = std::shared_ptr<const SessionCallbacks>;
 
 const SessionCallbacks& callbacks_of(void* opaque) {
@@ -91,18 +91,17 @@ protocol::Result<std::shared_ptr<Session>> Session::open(const std::string& uri,
 }
 
 protocol::Result<void> Session::watch(SessionCallbacks callbacks) {
-    const auto shared = std::make_shared<const SessionCallbacks>(std::move(callbacks));
-    const auto opaque = [&] { return new SharedCallbacks(shared); };
+    callbacks_ = std::make_shared<const SessionCallbacks>(std::move(callbacks));
 
     // Not every driver has it (`test:` does not): a hung daemon is then noticed by the call that
     // hangs.
     virConnectSetKeepAlive(connect_.get(), keepalive_seconds, keepalive_misses);
 
-    auto* for_close = opaque();
+    // Ours: a driver inside this process takes the callback and never frees what it was given, and
+    // its deregistration waits for a call that is under way.
     close_watched_ =
-        virConnectRegisterCloseCallback(connect_.get(), on_close, for_close, free_shared) == 0;
+        virConnectRegisterCloseCallback(connect_.get(), on_close, &callbacks_, nullptr) == 0;
     if (!close_watched_) {
-        free_shared(for_close);
         // A driver inside this process (`test:`) has no daemon that could go away.
         if (!last_error_is(VIR_ERR_NO_SUPPORT)) {
             return protocol::fail(last_failure("watching the connection to libvirt"));
@@ -114,7 +113,7 @@ protocol::Result<void> Session::watch(SessionCallbacks callbacks) {
         {VIR_DOMAIN_EVENT_ID_CONTROL_ERROR, VIR_DOMAIN_EVENT_CALLBACK(on_control_error)},
     };
     for (const auto& [event, callback] : events) {
-        auto* for_event = opaque();
+        auto* for_event = new SharedCallbacks(callbacks_);
         const int id = virConnectDomainEventRegisterAny(connect_.get(), nullptr, event, callback,
                                                         for_event, free_shared);
         if (id < 0) {

@@ -49,6 +49,7 @@ class Session {
     protocol::Result<void> watch(SessionCallbacks callbacks);
 
     std::shared_ptr<EventLoop> loop_;  // outlives the connection
+    std::shared_ptr<const SessionCallbacks> callbacks_;
     ConnectHandle connect_;
     std::vector<int> event_ids_;
     bool close_watched_ = false;
