@@ -135,7 +135,7 @@ unknown_host_is_named() {
 }
 
 refused_port_is_named() {
-    fails_saying "cannot be reached" "127.0.0.1:9" "refused" -- kernel_from http://127.0.0.1:9/debian
+    fails_saying "cannot be reached" "connect to 127.0.0.1:9" -- kernel_from http://127.0.0.1:9/debian
 }
 
 missing_suite_is_named() {
