@@ -25,8 +25,9 @@ count_closing_line() {
 # configure_and_build FOLDER PRESET TARGET...
 configure_and_build() {
     say "building into $1"
-    cmake -S "$root" --preset "$2" -B "$1" -DBUILD_TESTS=ON "-DWARNINGS_AS_ERRORS=$strict" > "$1.configure.log" 2>&1 ||
-        { cat "$1.configure.log"; exit 1; }
+    mkdir -p "$1"
+    cmake -S "$root" --preset "$2" -B "$1" -DBUILD_TESTS=ON "-DWARNINGS_AS_ERRORS=$strict" > "$1/configure.log" 2>&1 ||
+        { cat "$1/configure.log"; exit 1; }
     cmake --build "$1" --target "${@:3}" 2>&1 | grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking|Generating)' || true
     cmake --build "$1" --target "${@:3}" > /dev/null || exit 1
 }
