@@ -83,7 +83,7 @@ build_programs() {
     : >"$build_log"
     (cd "$root" && cmake --preset release) >>"$build_log" 2>&1 ||
         { tail -n 30 "$build_log" >&2; fail "configuring failed, see $build_log"; }
-    cmake --build "$root/build" --target capsuled capsule-egress mt capsule-agent -j "$(build_jobs)" 2>&1 | show_progress ||
+    cmake --build "$root/build" --target capsuled mt capsule-agent -j "$(build_jobs)" 2>&1 | show_progress ||
         { tail -n 40 "$build_log" >&2; fail "the build failed, see $build_log"; }
 }
 
