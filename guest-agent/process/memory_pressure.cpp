@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <poll.h>
 #include <string_view>
 #include <unistd.h>
 #include <utility>
@@ -31,11 +32,19 @@ protocol::Result<void> MemoryPressure::watch(const std::string& file) {
     return {};
 }
 
+// The kernel tells a stall by POLLPRI, and by POLLERR, then without end, that the group is gone:
+// root in the machine can remove it.
+bool MemoryPressure::gone() {
+    struct pollfd poll {};
+    poll.fd = trigger_.native_handle();
+    poll.events = POLLPRI;
+    return ::poll(&poll, 1, 0) < 0 || (poll.revents & (POLLERR | POLLNVAL)) != 0;
+}
+
 void MemoryPressure::wait() {
-    // The kernel tells by POLLPRI, and by POLLERR for ever when the group is gone.
     trigger_.async_wait(boost::asio::posix::stream_descriptor::wait_error,
                         [this](const boost::system::error_code& error) {
-                            if (error) return;
+                            if (error || gone()) return;
                             stalled_();
                             wait();
                         });

@@ -22,6 +22,7 @@ class MemoryPressure {
     protocol::Result<void> watch(const std::string& file);
 
   private:
+    bool gone();
     void wait();
 
     boost::asio::posix::stream_descriptor trigger_;

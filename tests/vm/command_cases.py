@@ -262,6 +262,16 @@ def nearly_out_of_memory():
     expect(run.wait(holder)["outputStandard"], "True\n")
 
 
+@case("O-12d", "root in the machine removes the commands' cgroup: the agent does not spin, the run still ends")
+def commands_cgroup_removed():
+    run = shared_host().up("no-cgroup")
+    script = ("set -e; cd /sys/fs/cgroup; echo $$ > cgroup.procs; rmdir commands/*/; rmdir commands; "
+              "used() { awk '{ print $14 + $15 }' /proc/1/stat; }; before=$(used); sleep 5; echo $(($(used) - before))")
+    ticks = int(run.ok(script, user="root"))  # hundredths of a second
+    assert ticks < 100, f"the agent used {ticks / 100} s of 5 s"
+    expect(run.terminate()["status"], "Terminated")
+
+
 SIXTEEN = ["", "a b", "$HOME", "`id`", "x'y\"z", "line1\nline2", "*", "-n", "!", "\\", "~", "\u00e9", "$(id)",
            "a\tb", ";", "#x"]
 

@@ -62,9 +62,9 @@ class EventParser:
 class EventStream:
     """Iterates over Event, without end. It is open when you have it: what happens from then on is not missed.
 
-    When the connection is lost it goes on after the last event, as all waits go on. Lost before the first event, and
-    without `after`, it cannot know where to go on: MaitentoConnectionError. The `id` of an event can be given as
-    `after` to another stream, also later and elsewhere. One thread; close it, or use it in a `with`.
+    When the connection is lost it goes on after the last event, as all waits go on. Lost before the daemon has said
+    where it begins, and without `after`, it cannot know where to go on: MaitentoConnectionError. The `id` of an event
+    can be given as `after` to another stream, also later and elsewhere. One thread; close it, or use it in a `with`.
     """
 
     def __init__(self, transport: Transport, after: int | None, deadline: Deadline) -> None:
@@ -131,7 +131,7 @@ class EventStream:
         if not isinstance(error, MaitentoTimeoutError) and not self._transport.may_pass(error):
             raise error
         if not self._last_id:
-            raise MaitentoConnectionError("the stream of events was lost before its first event; what happened since "
-                                          "then is not known", kind="connection-lost") from error
+            raise MaitentoConnectionError("the stream of events was lost before it was known where it begins; what "
+                                          "happened since then is not known", kind="connection-lost") from error
         if not self._patience.pause(self._deadline):
             raise error

@@ -83,8 +83,8 @@ interface Connected {
 
 /**
  * Events, for `for await`. A daemon that restarts is waited for and asked for what came after the last
- * event seen; where none was seen and `after` was not given, what happened meanwhile is missed. Leaving
- * the loop closes the stream.
+ * event seen, or after where the daemon said that the stream begins; lost before that and without
+ * `after`, what happened meanwhile is missed. Leaving the loop closes the stream.
  */
 export class EventStream implements AsyncIterable<CapsuleEvent> {
   #last: string | undefined;
