@@ -29,7 +29,7 @@ Profiles: $(cd "$IMAGES/profiles" && echo *). "all" is the kernel, the initrd an
   --refresh          ask the mirror for newer packages; rebuild if there are any
   --apt-sources DIR  where apt sources are read instead of $APT_SOURCES
   --source NAME=ADDRESS#sha512=HEX
-                     where an archive of the profile is that is in no Debian, such as dotnet; https://... or a path
+                     another place for an archive of the profile that is in no Debian, such as dotnet; https://... or a path
   --sources FILE     lines of the same form; default $ARCHIVE_SETTINGS
   --help             this text
 TEXT

@@ -197,7 +197,7 @@ archive_without_source_is_missing_with_a_reason() {
     [ ! -e "$WORK/archives/tool.tgz" ] || return 1
     cp "$WORK/archives/archives.json" "$WORK/manifest.json"
     [ "$(python3 "$ROOT/images/lib/manifest.py" missing "$WORK/manifest.json")" = \
-        "tool (a tool): no source is set for it; write tool = ADDRESS#sha512=HEX to $WORK/image-sources" ]
+        "tool (a tool): no source is set for it; to set a source, write tool = ADDRESS#sha512=HEX to $WORK/image-sources" ]
 }
 
 archive_out_of_reach_is_missing_or_fatal() {
@@ -214,6 +214,10 @@ archive_with_another_digest_is_refused() {
         archives "$tool" --source "tool=$WORK/tool.tgz#sha512=$(echo wrong | sha512sum | cut -d' ' -f1)" || return 1
     [ ! -e "$WORK/archives/tool.tgz" ] || return 1
     fails_saying "not the source of an archive" "--source" -- archives "$tool" --source "tool=$WORK/tool.tgz"
+}
+
+release_check() {
+    python3 -B "$HERE/releases_test.py" "Releases.$1"
 }
 
 npm_out_of_reach_names_it() {
@@ -400,6 +404,9 @@ check "archives: from where the operator says, then from the cache" archive_come
 check "archives: without a source it is missing, with a reason" archive_without_source_is_missing_with_a_reason
 check "archives: out of reach is missing, or fatal if required" archive_out_of_reach_is_missing_or_fatal
 check "archives: another digest is refused" archive_with_another_digest_is_refused
+while read -r name; do
+    check "releases: $(tr _ ' ' <<<"${name#test_}")" release_check "$name"
+done < <(sed -n 's/^    def \(test_[a-z_]*\)(.*/\1/p' "$HERE/releases_test.py")
 if command -v npm >/dev/null; then
     check "archives: a registry out of reach is named" npm_out_of_reach_names_it
 else

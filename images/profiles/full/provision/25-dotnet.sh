@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The .NET SDK as it is published, if the operator has said where it is (manifest.json tells if not).
+# The .NET SDK as it is published, if it could be had (manifest.json tells why if not).
 if [ -f "$ARCHIVES/dotnet.tgz" ]; then
     mkdir -p /usr/lib/dotnet /etc/dotnet
     tar -xzf "$ARCHIVES/dotnet.tgz" -C /usr/lib/dotnet --no-same-owner
