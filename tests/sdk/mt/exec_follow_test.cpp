@@ -41,6 +41,8 @@ std::string end_record(const std::string& command) {
 class Exec : public testing::Test {
   protected:
     Exec() : daemon_([this](Exchange& exchange) { answer(exchange); }) {}
+    // Before members of a derived fixture, which its threads use, are gone.
+    void TearDown() override { daemon_.stop(); }
 
     void answer(Exchange& exchange) {
         const std::string path = exchange.path();
@@ -147,10 +149,11 @@ TEST_F(Exec, ShowsOutputBeforeTheEnd) {
 
 TEST_F(Exec, ReturnsAtTheEndAndNotAtTheEndOfTheStreams) {
     std::promise<void> over;
-    output_ = [&](Exchange& exchange) {
+    // A copy: the daemon's thread may come to it when this function has returned.
+    output_ = [until = over.get_future().share()](Exchange& exchange) {
         exchange.begin("application/vnd.capsule.output");
         exchange.chunk(standard(0, "done\n") + end_record(ended(0)));
-        over.get_future().wait();  // a background child keeps the streams open
+        until.wait();  // a background child keeps the streams open
     };
     const auto outcome = exec();
     over.set_value();
@@ -249,10 +252,11 @@ TEST_F(Exec, ARefusalIs125) {
 
 TEST_F(Exec, TheFirstCtrlCIsSentOnAndTheSecondDetaches) {
     std::promise<void> over;
-    output_ = [&](Exchange& exchange) {
+    // A copy: the daemon's thread may come to it when this function has returned.
+    output_ = [until = over.get_future().share()](Exchange& exchange) {
         exchange.begin("application/vnd.capsule.output");
         exchange.chunk(standard(0, "ready\n"));
-        over.get_future().wait();
+        until.wait();
     };
     program::Program mt(words(), environment());
     EXPECT_TRUE(mt.wait_for("ready\n"));
