@@ -3,8 +3,8 @@
 #include "protocol/wire/limits.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <fcntl.h>
 #include <limits>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -17,9 +17,11 @@ constexpr std::size_t piece_bytes = 64u << 10;
 // What a lossless listener may hold back: what its consumer may not have taken yet (at most one
 // credit window, see Listener::held_from), and one piece to send next.
 constexpr std::size_t held_bytes = protocol::limits::window_bytes + piece_bytes;
-// pipe(7): what a pipe holds. The ring has this much more, so that emptying the pipe at the
-// command's end overwrites nothing a lossless listener still wants.
-constexpr std::size_t pipe_bytes = 64u << 10;
+// What a pipe may hold: one write of cat(1) and its like, so that program and agent take turns half
+// as often as with the 64 KiB of pipe(7); on an emulated processor a turn is the dearest part. The
+// ring has this much more, so that emptying the pipe at the command's end overwrites nothing a
+// lossless listener still wants.
+constexpr std::size_t pipe_bytes = 128u << 10;
 constexpr std::size_t ring_bytes = held_bytes + pipe_bytes;
 static_assert(ring_bytes >= protocol::limits::follow_ring_bytes &&
               ring_bytes >= protocol::OutputWindow::smallest_ring_bytes);
@@ -30,7 +32,7 @@ constexpr std::size_t turn_bytes = 256u << 10;
 // while the pipe fills; a full pipe is read at once, so a fast writer is never slowed down.
 constexpr auto busy_gap = std::chrono::milliseconds(1);
 constexpr auto busy_pause = std::chrono::milliseconds(2);
-constexpr std::size_t little_bytes = pipe_bytes / 2;
+constexpr std::size_t little_bytes = 32u << 10;
 
 }  // namespace
 
@@ -39,6 +41,8 @@ Output::Output(boost::asio::any_io_executor executor)
 
 void Output::start(protocol::UniqueFd fd, std::function<void()> on_end) {
     on_end_ = std::move(on_end);
+    // A terminal has no such size, and any other will do.
+    (void)::fcntl(fd.get(), F_SETPIPE_SZ, static_cast<int>(pipe_bytes));
     fd_.assign(fd.release());  // owned by fd_ from here on
     wait();
 }
@@ -64,15 +68,14 @@ void Output::pause() {
 
 void Output::read_some() {
     const std::uint64_t before = window_.bytes();
-    std::size_t left = turn_bytes;
-    while (left > 0) {
-        const std::size_t limit = std::min(left, room());
+    for (const auto goal = before + turn_bytes; window_.bytes() < goal;) {
+        const std::size_t limit =
+            std::min(static_cast<std::size_t>(goal - window_.bytes()), room());
         if (limit == 0) {
             held_ = true;  // progressed() or the hold timer goes on
             return;
         }
         if (!read_piece(limit)) break;
-        left -= std::min(left, piece_bytes);
     }
     if (ended_) return;
     const auto now = std::chrono::steady_clock::now();
@@ -99,10 +102,11 @@ void Output::read_rest() {
 }
 
 bool Output::read_piece(std::size_t limit) {
-    std::array<char, piece_bytes> piece;
-    const ssize_t count = ::read(fd_.native_handle(), piece.data(), std::min(limit, piece.size()));
+    const std::span<char> room = window_.prepare(std::min(limit, piece_bytes));
+    const ssize_t count = ::read(fd_.native_handle(), room.data(), room.size());
     if (count > 0) {
-        take({piece.data(), static_cast<std::size_t>(count)});
+        window_.commit(static_cast<std::size_t>(count));
+        tell_listeners();
         return true;
     }
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
@@ -110,8 +114,12 @@ bool Output::read_piece(std::size_t limit) {
     return false;
 }
 
-void Output::take(std::string_view bytes) {
-    window_.append(bytes);
+void Output::append(std::string_view text) {
+    window_.append(text);
+    tell_listeners();
+}
+
+void Output::tell_listeners() {
     const auto holders = holders_;  // a listener may remove itself
     for (const auto& holder : holders) {
         if (holder.listener != nullptr) holder.listener->on_output();
@@ -125,10 +133,7 @@ void Output::close() {
     hold_timer_.cancel();
     pause_timer_.cancel();
     window_.finish();
-    const auto holders = holders_;
-    for (const auto& holder : holders) {
-        if (holder.listener != nullptr) holder.listener->on_output();
-    }
+    tell_listeners();
     if (const auto on_end = std::exchange(on_end_, nullptr)) on_end();
 }
 

@@ -40,7 +40,7 @@ class Output : public std::enable_shared_from_this<Output> {
     // `on_end` is called once, when no more bytes can come.
     void start(protocol::UniqueFd fd, std::function<void()> on_end);
     // A line of the agent itself, before start() or instead of it.
-    void append(std::string_view text) { take(text); }
+    void append(std::string_view text);
     // After the command's own process was reaped: reads what the pipe holds now, held back or not.
     void read_rest();
     // Ends the output now; on_end is called unless it was before.
@@ -70,7 +70,7 @@ class Output : public std::enable_shared_from_this<Output> {
     void read_some();
     // Reads once, at most `limit` bytes. False: nothing to read now, or ended.
     bool read_piece(std::size_t limit);
-    void take(std::string_view bytes);
+    void tell_listeners();
     std::size_t room();
     void hold_until(TimePoint when);
 

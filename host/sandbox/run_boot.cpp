@@ -23,8 +23,9 @@ constexpr std::chrono::milliseconds virtiofsd_grace{1'000};
 std::string kernel_command_line(Transport transport) {
     // panic: a kernel that has panicked must end the machine, not sit there. no_timer_check: on a
     // busy host an emulated processor is late for the timer's interrupt, and the kernel takes that
-    // for broken hardware.
-    return "console=ttyS0 quiet panic=-1 no_timer_check capsule.transport=" +
+    // for broken hardware. cryptomgr.notests: the kernel would try each of its ciphers, a quarter
+    // of an emulated boot.
+    return "console=ttyS0 quiet panic=-1 no_timer_check cryptomgr.notests capsule.transport=" +
            std::string(to_string(transport));
 }
 

@@ -4,6 +4,11 @@
 #include <cassert>
 
 namespace protocol {
+namespace {
+
+constexpr std::size_t first_bytes = 1u << 10;
+
+}  // namespace
 
 // The byte at absolute offset o lies at storage_[o % capacity_], also while storage_ still grows.
 
@@ -12,26 +17,35 @@ ByteRing::ByteRing(std::size_t capacity) : capacity_(capacity) {
 }
 
 void ByteRing::append(std::string_view bytes) {
-    if (bytes.size() > capacity_) {
-        end_ += bytes.size() - capacity_;
-        bytes.remove_prefix(bytes.size() - capacity_);
-        storage_.resize(capacity_);
-    }
-    if (storage_.size() < capacity_) {
-        const std::size_t size = std::min(capacity_, storage_.size() + bytes.size());
-        // Doubling, but never beyond the capacity, which std::string alone would do.
-        if (size > storage_.capacity()) {
-            storage_.reserve(std::min(capacity_, std::max(size, storage_.capacity() * 2)));
-        }
-        storage_.resize(size);
-    }
     while (!bytes.empty()) {
-        const auto at = static_cast<std::size_t>(end_ % capacity_);
-        const std::size_t count = std::min(bytes.size(), capacity_ - at);
-        bytes.copy(storage_.data() + at, count);
-        bytes.remove_prefix(count);
-        end_ += count;
+        const std::span<char> room = prepare(bytes.size());
+        bytes.copy(room.data(), room.size());
+        bytes.remove_prefix(room.size());
+        commit(room.size());
     }
+}
+
+std::span<char> ByteRing::prepare(std::size_t limit) {
+    assert(limit > 0);
+    const auto at = static_cast<std::size_t>(end_ % capacity_);
+    if (at == storage_.size()) grow(limit);
+    return {storage_.data() + at, std::min(limit, storage_.size() - at)};
+}
+
+void ByteRing::commit(std::size_t count) {
+    end_ += count;
+    assert(std::min<std::uint64_t>(end_, capacity_) <= storage_.size());
+}
+
+// Most outputs are short: memory comes as it is needed.
+void ByteRing::grow(std::size_t limit) {
+    const std::size_t size =
+        std::min({capacity_, storage_.size() + limit, std::max(first_bytes, storage_.size() * 2)});
+    // Doubling, but never beyond the capacity, which std::string alone would do.
+    if (size > storage_.capacity()) {
+        storage_.reserve(std::min(capacity_, std::max(size, storage_.capacity() * 2)));
+    }
+    storage_.resize(size);
 }
 
 std::uint64_t ByteRing::begin() const {

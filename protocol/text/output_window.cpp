@@ -32,6 +32,11 @@ void OutputWindow::append(std::string_view bytes) {
     raw_.append(bytes);
 }
 
+void OutputWindow::commit(std::size_t count) {
+    raw_.commit(count);
+    counter_.count(raw_.view(raw_.end() - count, count));
+}
+
 void OutputWindow::finish() {
     counter_.finish();
     finished_ = true;

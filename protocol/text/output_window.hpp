@@ -9,6 +9,7 @@
 #include "protocol/wire/limits.hpp"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,9 @@ class OutputWindow {
     explicit OutputWindow(std::size_t ring_bytes = smallest_ring_bytes);
 
     void append(std::string_view bytes);
+    // The same for bytes read in place, see ByteRing.
+    std::span<char> prepare(std::size_t limit) { return raw_.prepare(limit); }
+    void commit(std::size_t count);
     // End-of-file: a character left unfinished is counted as one U+FFFD. Idempotent.
     void finish();
     // What has been decoded so far; well-formed UTF-8, never a split character.

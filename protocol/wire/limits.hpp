@@ -34,8 +34,9 @@ inline constexpr std::uint32_t guest_streams = guest_api_streams + guest_egress_
 // ---- credit -----------------------------------------------------------------------------------
 // Initial and largest allowance per stream and channel. 256 KiB kept a virtio-serial port busy.
 inline constexpr std::uint32_t window_bytes = 256u << 10;
-// Credit is returned in steps of at least this, so that small reads do not double the frame count.
-inline constexpr std::uint32_t credit_step_bytes = window_bytes / 4;
+// Credit is returned in steps of at least this: small reads must not double the frame count, and
+// each step interrupts the sender.
+inline constexpr std::uint32_t credit_step_bytes = window_bytes / 2;
 // Control frames waiting to be sent. A peer that does not read is cut off, not buffered for.
 inline constexpr std::size_t control_queue_bytes = 16u << 20;
 // Data accepted by a session and not yet written to the transport, all streams together. Bounds a

@@ -106,7 +106,8 @@ TEST(Credit, IgnoresAConsumerThatClaimsMoreThanItGot) {
     SessionPair pair;
     pair.connect();
     const StreamId stream = pair.open_from_host();
-    pair.guest.send_data(stream, Channel::output, std::string(100'000, 'x'), false);
+    pair.guest.send_data(stream, Channel::output, std::string(limits::credit_step_bytes, 'x'),
+                         false);
     pair.settle();
     pair.host.consumed(stream, Channel::output, 10 * window);
     pair.settle();

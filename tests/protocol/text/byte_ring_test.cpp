@@ -56,6 +56,51 @@ TEST(ByteRing, ShowsWhatLiesTogether) {
     EXPECT_EQ(ring.view(6, 4), "");
 }
 
+TEST(ByteRing, IsFilledInPlace) {
+    ByteRing ring(8);
+    ring.append("abcde");
+    std::span<char> room = ring.prepare(100);
+    ASSERT_EQ(room.size(), 3u);  // up to the wrap
+    std::string_view("fg").copy(room.data(), 2);
+    EXPECT_EQ(ring.end(), 5u);
+    ring.commit(2);
+    EXPECT_EQ(read(ring, 0, 100), "abcdefg");
+    room = ring.prepare(100);
+    ASSERT_EQ(room.size(), 1u);
+    room[0] = 'h';
+    ring.commit(1);
+    room = ring.prepare(2);
+    ASSERT_EQ(room.size(), 2u);  // over the oldest
+    std::string_view("i").copy(room.data(), 1);
+    ring.commit(1);
+    EXPECT_EQ(ring.begin(), 1u);
+    EXPECT_EQ(read(ring, 1, 100), "bcdefghi");
+}
+
+TEST(ByteRing, PreparedRoomThatIsNotUsedChangesNothing) {
+    ByteRing ring(4);
+    (void)ring.prepare(3);
+    ring.commit(0);
+    EXPECT_EQ(ring.end(), 0u);
+    ring.append("abcdef");
+    (void)ring.prepare(4);
+    ring.commit(0);
+    EXPECT_EQ(read(ring, 2, 100), "cdef");
+}
+
+TEST(ByteRing, TakesMemoryAsItIsFilled) {
+    ByteRing ring(std::size_t{1} << 20);
+    EXPECT_LE(ring.prepare(std::size_t{1} << 16).size(), 1024u);
+    std::size_t most = 0;
+    while (ring.end() < (std::uint64_t{1} << 20)) {
+        const std::size_t room = ring.prepare(std::size_t{1} << 16).size();
+        ASSERT_LE(room, std::max<std::uint64_t>(1024, ring.end()));
+        most = std::max(most, room);
+        ring.commit(room);
+    }
+    EXPECT_EQ(most, std::size_t{1} << 16);
+}
+
 TEST(ByteRing, AgreesWithAPlainString) {
     std::mt19937 random(3);
     for (const std::size_t capacity : {std::size_t{1}, std::size_t{7}, std::size_t{64}}) {
@@ -64,7 +109,16 @@ TEST(ByteRing, AgreesWithAPlainString) {
         for (int round = 0; round < 500; ++round) {
             std::string piece(random() % (2 * capacity + 2), '\0');
             for (char& c : piece) c = static_cast<char>(random() % 256);
-            ring.append(piece);
+            if (random() % 2 == 0) {
+                ring.append(piece);
+            } else {
+                for (std::string_view rest = piece; !rest.empty();) {
+                    const std::span<char> room = ring.prepare(random() % rest.size() + 1);
+                    rest.copy(room.data(), room.size());
+                    rest.remove_prefix(room.size());
+                    ring.commit(room.size());
+                }
+            }
             all += piece;
             ASSERT_EQ(ring.end(), all.size());
             ASSERT_EQ(ring.begin(), all.size() > capacity ? all.size() - capacity : 0);

@@ -125,8 +125,15 @@ TEST(OutputWindow, AgreesWithDecodingEverything) {
             return rest;
         };
         for (std::string_view left = bytes; !left.empty();) {
-            const std::string_view piece = left.substr(0, 1 + random() % 70'000);
-            output.append(piece);
+            std::string_view piece = left.substr(0, 1 + random() % 70'000);
+            if (random() % 2 == 0) {
+                output.append(piece);
+            } else {
+                const std::span<char> room = output.prepare(piece.size());
+                piece = piece.substr(0, room.size());
+                piece.copy(room.data(), piece.size());
+                output.commit(piece.size());
+            }
             left.remove_prefix(piece.size());
         }
         ASSERT_EQ(output.characters(), characters);
