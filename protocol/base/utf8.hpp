@@ -19,6 +19,7 @@ struct Utf8Expected {
         if (following <= 1) return {};
         return {static_cast<std::uint8_t>(following - 1), 0x80, 0xBF};
     }
+    constexpr bool operator==(const Utf8Expected&) const = default;
 };
 
 // After a byte that starts a sequence. Nothing follows ASCII and bytes that start nothing.

@@ -30,12 +30,12 @@ class Utf8Counter {
   public:
     void count(std::string_view bytes);
     // End of input: an unfinished sequence counts as one. Idempotent.
-    void finish() { expected_ = {}; }
-    std::uint64_t characters() const { return starts_ - (expected_.following > 0 ? 1 : 0); }
+    void finish() { state_ = 0; }
+    std::uint64_t characters() const { return starts_ - (state_ > 0 ? 1 : 0); }
 
   private:
     std::uint64_t starts_ = 0;  // bytes that did not continue what was before them
-    Utf8Expected expected_;
+    std::uint8_t state_ = 0;    // 0: nothing begun; otherwise what may follow (utf8_decoder.cpp)
 };
 
 }  // namespace protocol
