@@ -13,15 +13,6 @@ namespace {
 
 constexpr char installed_program[] = "/usr/lib/capsule-host/capsule-egress";
 
-std::string find_program(const config::Config& config) {
-    if (!config.egress_program.empty()) return config.egress_program;
-    std::error_code error;
-    const auto own = std::filesystem::read_symlink("/proc/self/exe", error);
-    const auto beside = own.parent_path() / "capsule-egress";
-    if (!error && std::filesystem::exists(beside, error)) return beside.string();
-    return installed_program;
-}
-
 // Package sources by image manifest. An image never changes under its own path.
 class ImageSources {
   public:
@@ -52,10 +43,19 @@ class ImageSources {
 
 }  // namespace
 
+std::string egress_program(const config::Config& config) {
+    if (!config.egress_program.empty()) return config.egress_program;
+    std::error_code error;
+    const auto own = std::filesystem::read_symlink("/proc/self/exe", error);
+    const auto beside = own.parent_path() / "capsule-egress";
+    if (!error && std::filesystem::exists(beside, error)) return beside.string();
+    return installed_program;
+}
+
 protocol::Result<std::shared_ptr<egress::EgressProcess>> start_egress(
     boost::asio::any_io_executor executor, const config::Config& config) {
     egress::EgressOptions options;
-    options.program = find_program(config);
+    options.program = egress_program(config);
     options.allowed_ranges = config.egress_ranges;
     return egress::EgressProcess::start(std::move(executor), std::move(options));
 }

@@ -8,10 +8,14 @@
 #include "host/sandbox/parts.hpp"
 
 #include <memory>
+#include <string>
 
 #include <boost/asio/any_io_executor.hpp>
 
 namespace host {
+
+// As configured; otherwise beside the daemon, or where the package puts it. Need not exist.
+std::string egress_program(const config::Config& config);
 
 protocol::Result<std::shared_ptr<egress::EgressProcess>> start_egress(
     boost::asio::any_io_executor executor, const config::Config& config);

@@ -3,6 +3,7 @@
 
 #include "host/config/config.hpp"
 #include "host/daemon.hpp"
+#include "host/egress_wiring.hpp"
 #include "host/machine/capabilities.hpp"
 
 #include <algorithm>
@@ -37,6 +38,7 @@ int doctor(const Invocation& invocation) {
     options.images = invocation.config.images;
     options.image = invocation.config.image;
     options.state = invocation.config.state;
+    options.egress_program = host::egress_program(invocation.config);
     options.kvm_patience = std::chrono::seconds(invocation.config.kvm_patience_seconds);
     options.boot_capsule = !invocation.no_boot;
     const bool json = invocation.json;

@@ -54,7 +54,8 @@ struct Check {
 struct DoctorOptions {
     DoctorOptions() = default;
     std::string images, state;
-    std::string image;  // "" = the standard one
+    std::string image;           // "" = the standard one
+    std::string egress_program;  // path of capsule-egress
     std::chrono::seconds kvm_patience{8};
     bool boot_capsule = true;  // boot a real machine through libvirt
 };

@@ -15,6 +15,7 @@ Check failed(std::string name, std::string detail, std::string fix);
 Check check_processor();
 Check check_memory();
 Check check_disk(const std::string& state_folder);
+Check check_egress(const std::string& program);
 
 // ---- virtualization (platform_checks.cpp) ----
 // Fills in what the checks after it need.

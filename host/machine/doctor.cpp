@@ -57,6 +57,7 @@ std::vector<Check> run_doctor(const DoctorOptions& options,
     run("images", [&] { return check_images(options.images, options.image); });
     run("libvirt", check_libvirt);
     run("virtiofsd", check_virtiofsd);
+    run("network proxy", [&] { return check_egress(options.egress_program); });
     run("kvm", [&] { return check_kvm(options.images, options.kvm_patience, accelerator); });
     run("accelerator", [&] { return check_accelerator(accelerator); });
     run("transport", [&] { return check_transport(transport); });

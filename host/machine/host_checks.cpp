@@ -78,6 +78,13 @@ Check check_memory() {
         "daemon's configuration)");
 }
 
+Check check_egress(const std::string& program) {
+    if (access(program.c_str(), X_OK) == 0) return passed("network proxy", program);
+    return failed("network proxy", program + " cannot be executed: no capsule reaches a network",
+                  "install the package capsule-host again, or name the program in the "
+                  "configuration, egress-program = FILE");
+}
+
 Check check_disk(const std::string& state_folder) {
     const std::string place = nearest_existing(state_folder);
     struct statvfs status {};

@@ -204,6 +204,7 @@ def doctor():
     report = json.loads(done.stdout)
     checks = {check["name"]: check for check in report["checks"]}
     assert "kvm" in checks, checks.keys()
+    expect(checks["network proxy"]["verdict"], "ok")
     for check in checks.values():
         assert check["verdict"] == "ok" or check["fix"], f"no fix named: {check}"
     text = subprocess.run([BIN / "mt", "doctor"], capture_output=True, timeout=120,

@@ -51,6 +51,7 @@ TEST(RunDoctor, SaysWhatToDoAboutEverythingThatIsNotWell) {
     DoctorOptions options;
     options.images = "/nonexistent/images";
     options.state = "/nonexistent/state";
+    options.egress_program = "/nonexistent/capsule-egress";
     options.boot_capsule = false;
     std::vector<std::string> announced;
     const auto checks =
@@ -64,10 +65,15 @@ TEST(RunDoctor, SaysWhatToDoAboutEverythingThatIsNotWell) {
             EXPECT_EQ(check.verdict, Check::Verdict::failed);
             EXPECT_THAT(check.detail, HasSubstr("/nonexistent/images"));
         }
+        if (check.name == "network proxy") {
+            EXPECT_EQ(check.verdict, Check::Verdict::failed);
+            EXPECT_THAT(check.detail, HasSubstr("/nonexistent/capsule-egress"));
+        }
     }
     EXPECT_EQ(names, announced);
     EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
-    EXPECT_THAT(names, ::testing::IsSupersetOf({"kvm", "transport", "libvirt", "images"}));
+    EXPECT_THAT(
+        names, ::testing::IsSupersetOf({"kvm", "transport", "libvirt", "images", "network proxy"}));
 }
 
 TEST(ToJson, IsUsableUnlessSomethingFailed) {

@@ -12,6 +12,7 @@ starts_with() { [[ $(verdict "$1") == "$2"* ]] || { echo "$1: $(verdict "$1")"; 
 kvm() { starts_with kvm "ok: " && starts_with accelerator "ok: KVM"; }
 vsock() { starts_with transport "ok: vsock"; }
 virtiofsd_found() { starts_with virtiofsd "ok: "; }
+network_proxy() { starts_with "network proxy" "ok: "; }
 apparmor() { starts_with apparmor "ok: "; }
 capsule() { starts_with capsule "ok: "; }
 daemon_agrees() {
@@ -24,8 +25,9 @@ check "mt doctor finds nothing that fails" doctor_runs
 check "KVM is found, by booting a guest" kvm
 check "vsock is found" vsock
 check "virtiofsd is found" virtiofsd_found
+check "the network proxy is found" network_proxy
 check "AppArmor is on" apparmor
 check "a capsule boots through libvirt" capsule
 check "the daemon has chosen KVM and vsock" daemon_agrees
-mt doctor --no-boot 2>/dev/null | sed 's/^/  /'
+mt doctor -- --no-boot 2>/dev/null | sed 's/^/  /'
 finish_group doctor
