@@ -1,13 +1,11 @@
 #include "host/definition/reader.hpp"
 
 #include "host/definition/properties.hpp"
-#include "host/definition/rules.hpp"
 #include "host/model/defaults.hpp"
 #include "protocol/text/shell_text.hpp"
 #include "protocol/wire/limits.hpp"
 
 #include <algorithm>
-#include <set>
 
 namespace host::definition {
 
@@ -66,12 +64,17 @@ void Reader::packages(const Value& value) {
     }
 }
 
-void Reader::users(const Value& value) {
-    const auto* items = list(value, "users", limits::users);
+void Reader::each(const Value& value, std::string_view name, std::size_t limit,
+                  const std::function<void(const Object&, Position)>& read) {
+    const auto* items = list(value, name, limit);
     if (!items) return;
     for (const Value& item : *items) {
-        const auto* entries = object(item, "users");
-        if (!entries) continue;
+        if (const auto* entries = object(item, name)) read(*entries, item.at);
+    }
+}
+
+void Reader::users(const Value& value) {
+    each(value, "users", limits::users, [this](const Object& entries, Position at) {
         const std::vector<Property> properties = {
             {"name",
              [this](const Value& v) {
@@ -87,17 +90,26 @@ void Reader::users(const Value& value) {
              },
              Property::Need::required},
         };
-        read_properties(*entries, item.at, properties, findings());
+        read_properties(entries, at, properties, findings());
+    });
+}
+
+std::string Reader::mount_name(const Value& value, Objection (*check)(std::string_view),
+                               std::string_view what, std::set<std::string>& taken) {
+    const auto* name = string(value, "mountName");
+    if (!name) return {};
+    if (const auto objection = check(*name)) {
+        object_to(value.at, "mountName", *name, *objection);
+    } else if (!taken.insert(*name).second) {
+        object_to(value.at, "mountName", *name,
+                  "is used by another " + std::string(what) + " of this capsule");
     }
+    return *name;
 }
 
 void Reader::vfs(const Value& value) {
-    const auto* items = list(value, "vfs", limits::vfs_mounts);
-    if (!items) return;
     std::set<std::string> mount_names;
-    for (const Value& item : *items) {
-        const auto* entries = object(item, "vfs");
-        if (!entries) continue;
+    each(value, "vfs", limits::vfs_mounts, [&](const Object& entries, Position at) {
         model::VfsMount mount;
         const std::vector<Property> properties = {
             {"vfs",
@@ -107,14 +119,7 @@ void Reader::vfs(const Value& value) {
              Property::Need::required},
             {"mountName",
              [&](const Value& v) {
-                 const auto* name = string(v, "mountName");
-                 if (!name) return;
-                 mount.mount_name = *name;
-                 if (const auto objection = check_vfs_mount_name(*name)) {
-                     object_to(v.at, "mountName", *name, *objection);
-                 } else if (!mount_names.insert(*name).second) {
-                     object_to(v.at, "mountName", *name, "is used by another VFS of this capsule");
-                 }
+                 mount.mount_name = mount_name(v, check_vfs_mount_name, "VFS", mount_names);
              },
              Property::Need::required},
             {"readOnly",
@@ -122,18 +127,14 @@ void Reader::vfs(const Value& value) {
                  if (const auto flag = boolean(v, "readOnly")) mount.read_only = *flag;
              }},
         };
-        read_properties(*entries, item.at, properties, findings());
+        read_properties(entries, at, properties, findings());
         result_.vfs.push_back(std::move(mount));
-    }
+    });
 }
 
 void Reader::secrets(const Value& value) {
-    const auto* items = list(value, "secrets", limits::secret_mounts);
-    if (!items) return;
     std::set<std::string> mount_names;
-    for (const Value& item : *items) {
-        const auto* entries = object(item, "secrets");
-        if (!entries) continue;
+    each(value, "secrets", limits::secret_mounts, [&](const Object& entries, Position at) {
         model::SecretMount mount;
         const std::vector<Property> properties = {
             {"secret",
@@ -143,29 +144,17 @@ void Reader::secrets(const Value& value) {
              Property::Need::required},
             {"mountName",
              [&](const Value& v) {
-                 const auto* name = string(v, "mountName");
-                 if (!name) return;
-                 mount.mount_name = *name;
-                 if (const auto objection = check_name(*name)) {
-                     object_to(v.at, "mountName", *name, *objection);
-                 } else if (!mount_names.insert(*name).second) {
-                     object_to(v.at, "mountName", *name,
-                               "is used by another secret of this capsule");
-                 }
+                 mount.mount_name = mount_name(v, check_name, "secret", mount_names);
              },
              Property::Need::required},
         };
-        read_properties(*entries, item.at, properties, findings());
+        read_properties(entries, at, properties, findings());
         result_.secrets.push_back(std::move(mount));
-    }
+    });
 }
 
 void Reader::startup(const Value& value) {
-    const auto* items = list(value, "startup", limits::startup_commands);
-    if (!items) return;
-    for (const Value& item : *items) {
-        const auto* entries = object(item, "startup");
-        if (!entries) continue;
+    each(value, "startup", limits::startup_commands, [this](const Object& entries, Position at) {
         model::StartupCommand command;
         std::optional<Position> command_at;
         const std::vector<Property> properties = {
@@ -208,10 +197,10 @@ void Reader::startup(const Value& value) {
                  if (const auto flag = boolean(v, "wait")) command.wait = *flag;
              }},
         };
-        read_properties(*entries, item.at, properties, findings());
+        read_properties(entries, at, properties, findings());
         if (command_at) check_shell_text(command, *command_at);
         result_.startup.push_back(std::move(command));
-    }
+    });
 }
 
 void Reader::check_shell_text(const model::StartupCommand& command, Position at) {

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 
 from maitento.errors import MaitentoConnectionError, MaitentoError, MaitentoTimeoutError
+from maitento.following import Following
 from maitento.reading import invalid_answer, parse_json
 from maitento.records import Event, read_event
 from maitento.transport import Answer, Transport
@@ -59,7 +59,7 @@ class EventParser:
             self._next_id = value.decode()  # goes back to the daemon in a header field: digits only
 
 
-class EventStream:
+class EventStream(Following[Event]):
     """Iterates over Event, without end. It is open when you have it: what happens from then on is not missed.
 
     When the connection is lost it goes on after the last event, as all waits go on. Lost before the daemon has said
@@ -70,25 +70,11 @@ class EventStream:
     def __init__(self, transport: Transport, after: int | None, deadline: Deadline) -> None:
         if after is not None and after < 0:
             raise ValueError("after is negative")
+        super().__init__()
         self._transport, self._deadline = transport, deadline
         self._last_id = "" if after is None else str(after)
         self._patience = transport.patience()
-        self._ready: deque[Event] = deque()
-        self._closed = False
-        self._answer: Answer | None = transport.repeated(self._connect, deadline)
-
-    def __enter__(self) -> EventStream:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __iter__(self) -> EventStream:
-        return self
-
-    def close(self) -> None:
-        self._closed = True
-        self._disconnect()
+        self._answer = transport.repeated(self._connect, deadline)
 
     def __next__(self) -> Event:
         while not self._ready:
@@ -119,11 +105,6 @@ class EventStream:
         if self._last_id:
             headers["Last-Event-ID"] = self._last_id
         return self._transport.open("GET", "/v1/events", headers=headers)
-
-    def _disconnect(self) -> None:
-        if self._answer is not None:
-            self._answer.close()
-            self._answer = None
 
     def _get_over(self, error: MaitentoError) -> None:
         self._deadline.check("no further event in time")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import struct
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from maitento.errors import CapsuleCommandAbortedError, ConflictError, MaitentoConnectionError, MaitentoError, \
     MaitentoTimeoutError
+from maitento.following import Following
 from maitento.reading import invalid_answer, parse_json
 from maitento.records import Command, read_command
 from maitento.transport import Answer, Transport, with_query
@@ -83,7 +83,7 @@ def _stream(number: int) -> Stream:
     return _STREAMS[number]
 
 
-class OutputFollower:
+class OutputFollower(Following[OutputChunk | OutputGap]):
     """Iterates over OutputChunk and OutputGap until the command has ended; nothing comes twice. After that `command` is
     its last record, without outputs. CapsuleCommandAbortedError, after the last chunk, when the capsule ended first.
 
@@ -95,28 +95,13 @@ class OutputFollower:
                  deadline: Deadline) -> None:
         if min(output_from, error_from) < 0:
             raise ValueError("an offset is negative")
+        super().__init__()
         self.command: Command | None = None
         self._transport, self._target = transport, target
         self._lossless, self._deadline = lossless, deadline
         self._offsets: dict[Stream, int] = {"standard": output_from, "error": error_from}
         self._patience = transport.patience()
-        self._answer: Answer | None = None
         self._records = OutputRecords()
-        self._ready: deque[OutputChunk | OutputGap] = deque()
-        self._closed = False
-
-    def __enter__(self) -> OutputFollower:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __iter__(self) -> OutputFollower:
-        return self
-
-    def close(self) -> None:
-        self._closed = True
-        self._disconnect()
 
     def __next__(self) -> OutputChunk | OutputGap:
         while not self._ready:
@@ -157,11 +142,6 @@ class OutputFollower:
         # A queued command waits for its turn, which may take any time: no limit but the caller's.
         left = self._deadline.left()
         return self._transport.open("GET", target, silence=0.0 if left is None else max(left, 0.001))
-
-    def _disconnect(self) -> None:
-        if self._answer is not None:
-            self._answer.close()
-            self._answer = None
 
     def _take(self, record: OutputChunk | OutputGap | Ended) -> None:
         if isinstance(record, Ended):
