@@ -6,14 +6,9 @@ umask 022
 PATH=$PATH:/usr/sbin:/sbin
 
 IMAGES=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-STORE=/var/lib/capsuled/images
-CACHE=/var/cache/capsuled
-APT_SOURCES=/etc/apt
 AGENT=""
 MT=""
 REFRESH=""
-ARCHIVE_SETTINGS=/etc/capsuled/image-sources
-SOURCES=()
 
 usage() {
     cat <<TEXT
@@ -35,6 +30,8 @@ Profiles: $(cd "$IMAGES/profiles" && echo *). "all" is the kernel, the initrd an
 TEXT
 }
 
+# shellcheck source=images/lib/options.sh
+. "$IMAGES/lib/options.sh"
 # shellcheck source=images/lib/common.sh
 . "$IMAGES/lib/common.sh"
 # shellcheck source=images/lib/archive.sh
@@ -50,45 +47,21 @@ TEXT
 # shellcheck source=images/lib/profile.sh
 . "$IMAGES/lib/profile.sh"
 
-refuse() {
-    printf 'error: %s\n\n' "$1" >&2
-    usage >&2
-    exit 2
-}
-
 parse_arguments() {
     WHAT=""
     while [ $# -gt 0 ]; do
         case $1 in
         --help | -h) usage && exit 0 ;;
         --refresh) REFRESH=yes ;;
-        --store | --cache | --agent | --mt | --apt-sources | --sources)
-            [ -n "${2:-}" ] || refuse "$1 needs a value"
-            set_option "$1" "$(realpath -m -- "$2")"
-            shift
-            ;;
-        --source)
-            [[ ${2:-} == ?*=* ]] || refuse "$1 needs NAME=ADDRESS#sha512=HEX"
-            SOURCES+=("$2")
-            shift
-            ;;
-        -*) refuse "unknown option $1" ;;
+        --store) take_path STORE "$@" && shift ;;
+        --agent) take_path AGENT "$@" && shift ;;
+        --mt) take_path MT "$@" && shift ;;
+        -*) shared_option "$@" || refuse "unknown option $1"; shift ;;
         *) [ -z "$WHAT" ] || refuse "one artefact at a time"; WHAT=$1 ;;
         esac
         shift
     done
     [ -n "$WHAT" ] || refuse "say what to build"
-}
-
-set_option() {
-    case $1 in
-    --store) STORE=$2 ;;
-    --cache) CACHE=$2 ;;
-    --agent) AGENT=$2 ;;
-    --mt) MT=$2 ;;
-    --apt-sources) APT_SOURCES=$2 ;;
-    --sources) ARCHIVE_SETTINGS=$2 ;;
-    esac
 }
 
 main() {

@@ -7,11 +7,6 @@ PATH=$PATH:/usr/sbin:/sbin
 
 PACKER=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 IMAGES=$(cd "$PACKER/../images" && pwd)
-STORE=/var/lib/capsuled/images
-CACHE=/var/cache/capsuled
-APT_SOURCES=/etc/apt
-ARCHIVE_SETTINGS=/etc/capsuled/image-sources
-SOURCES=()
 ACCELERATOR=tcg
 OUTPUT=""
 PROFILE=""
@@ -32,6 +27,8 @@ Makes a disk with Packer's QEMU builder, from the same scripts as images/build.s
 TEXT
 }
 
+# shellcheck source=images/lib/options.sh
+. "$IMAGES/lib/options.sh"
 # shellcheck source=images/lib/common.sh
 . "$IMAGES/lib/common.sh"
 # shellcheck source=images/lib/archive.sh
@@ -43,29 +40,17 @@ TEXT
 # shellcheck source=images/lib/profile.sh
 . "$IMAGES/lib/profile.sh"
 
-refuse() {
-    printf 'error: %s\n\n' "$1" >&2
-    usage >&2
-    exit 2
-}
-
 parse_arguments() {
     while [ $# -gt 0 ]; do
         case $1 in
         --help | -h) usage && exit 0 ;;
-        --output | --cache | --apt-sources | --sources | --accelerator | --source)
-            [ -n "${2:-}" ] || refuse "$1 needs a value"
-            case $1 in
-            --output) OUTPUT=$(realpath -m -- "$2") ;;
-            --cache) CACHE=$(realpath -m -- "$2") ;;
-            --apt-sources) APT_SOURCES=$(realpath -m -- "$2") ;;
-            --sources) ARCHIVE_SETTINGS=$(realpath -m -- "$2") ;;
-            --accelerator) ACCELERATOR=$2 ;;
-            --source) SOURCES+=("$2") ;;
-            esac
+        --output) take_path OUTPUT "$@" && shift ;;
+        --accelerator)
+            [[ ${2:-} =~ ^(tcg|kvm)$ ]] || refuse "$1 is tcg or kvm"
+            ACCELERATOR=$2
             shift
             ;;
-        -*) refuse "unknown option $1" ;;
+        -*) shared_option "$@" || refuse "unknown option $1"; shift ;;
         *) [ -z "$PROFILE" ] || refuse "one profile at a time"; PROFILE=$1 ;;
         esac
         shift

@@ -55,13 +55,17 @@ void processor_and_clock(XmlWriter& xml, const MachineSpec& spec) {
         xml.empty("apic", {});
         xml.empty("vmport", {{"state", "off"}});
     });
-    // Under TCG: QEMU's plain model. `max` translates more instructions and boots about a tenth
-    // slower.
+    // Under TCG: QEMU's plain model, and what makes it x86-64-v2 (the psABI's level that wheels of
+    // Python packages are built for). `max` would be slower: emulated AVX is no gain.
     if (kvm) {
         xml.empty("cpu", {{"mode", "host-passthrough"}, {"migratable", "on"}});
     } else {
-        xml.element("cpu", {{"mode", "custom"}, {"match", "exact"}, {"check", "none"}},
-                    [&] { xml.text("model", {}, "qemu64"); });
+        xml.element("cpu", {{"mode", "custom"}, {"match", "exact"}, {"check", "none"}}, [&] {
+            xml.text("model", {}, "qemu64");
+            for (const char* feature : {"popcnt", "ssse3", "sse4.1", "sse4.2"}) {
+                xml.empty("feature", {{"policy", "require"}, {"name", feature}});
+            }
+        });
     }
     xml.element("clock", {{"offset", "utc"}}, [&] {
         xml.empty("timer", {{"name", "pit"}, {"tickpolicy", "delay"}});

@@ -413,6 +413,12 @@ def reported():
     assert 64 << 20 <= result["peakMemoryBytes"] < 256 << 20, result["peakMemoryBytes"]
 
 
+@case("processor", "programs built for x86-64-v2 run, under software emulation too")
+def processor():
+    levels = shared_run().ok("/lib64/ld-linux-x86-64.so.2 --help")
+    assert "x86-64-v2 (supported, searched)" in levels, levels
+
+
 @case("agent-size", "the agent is small")
 def agent_size():
     run = shared_run()
