@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <malloc.h>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,9 @@ int doctor(const Invocation& invocation) {
 }
 
 int serve(const Invocation& invocation) {
+    // One heap: the loop thread allocates nearly everything, and a heap for each of the others
+    // would keep what it once needed.
+    mallopt(M_ARENA_MAX, 1);
     auto served = host::serve(invocation.config);
     if (served) return 0;
     std::cerr << "capsuled: " << served.error().describe() << '\n';
