@@ -15,6 +15,7 @@ import http.client
 import io
 import json
 import os
+import pathlib
 import queue
 import re
 import shutil
@@ -22,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import urllib.request
 
 SHA512 = re.compile(r"[0-9a-fA-F]{128}")
@@ -33,6 +35,7 @@ VERSION = re.compile(r"[0-9A-Za-z.+-]{1,64}")
 
 ANSWER_WITHIN = 20  # seconds, from looking the name up to the head of the answer
 PROGRESS_WITHIN = 30  # seconds without any byte more
+COMPLETE_WITHIN = 3600  # seconds; a server that drips must not hold a build for days
 METADATA_LIMIT = 8 << 20  # .NET's is 1.5 MB
 ARCHIVE_LIMIT = 4 << 30
 
@@ -174,21 +177,29 @@ def copy_archive(address, expected, target, kept):
 
 
 def fetch(address, path):
-    if address.startswith("/"):
-        shutil.copyfile(address, path + ".part")
-    else:
-        with open(path + ".part", "wb") as file:
-            download(address, file, ARCHIVE_LIMIT)
-    os.rename(path + ".part", path)
+    try:
+        if address.startswith("/"):
+            shutil.copyfile(address, path + ".part")
+        else:
+            with open(path + ".part", "wb") as file:
+                download(address, file, ARCHIVE_LIMIT)
+        os.rename(path + ".part", path)
+    except BaseException:
+        pathlib.Path(path + ".part").unlink(missing_ok=True)
+        raise
 
 
 def download(address, file, limit):
+    until = time.monotonic() + COMPLETE_WITHIN
     with opened(address) as response:
-        while data := response.read(1 << 16):
+        size = response.length
+        while data := response.read1(1 << 16):  # what has come; read() would wait for all of it
             if file.tell() + len(data) > limit:
                 raise OSError(f"it is larger than {limit >> 20} MiB")
+            if time.monotonic() > until:
+                raise OSError(f"it was not complete after {COMPLETE_WITHIN} seconds")
             file.write(data)
-        if response.length:
+        if size is not None and file.tell() < size:
             raise OSError("the connection ended before the file did")
 
 

@@ -144,6 +144,7 @@ class Releases(unittest.TestCase):
         report = self.report(**others)
         self.assertEqual(report["archives"], [])
         self.assertEqual([file.name for file in self.folder.iterdir()], ["archives.json"])
+        self.assertEqual(list(self.work.glob("cache/*.part")), [])
         [entry] = report["missing"]
         for text in (*texts, f"; to set a source, write dotnet = ADDRESS#sha512=HEX to {self.settings}"):
             self.assertIn(text, entry["reason"])
@@ -257,6 +258,20 @@ class Releases(unittest.TestCase):
         self.publisher.pages["/Sdk/8.0.200/sdk-linux-x64.tar.gz"] = stop
         begin = time.monotonic()
         self.missing("/Sdk/8.0.200/sdk-linux-x64.tar.gz", "timed out", before="archives.PROGRESS_WITHIN = 1")
+        self.assertLess(time.monotonic() - begin, 10)
+
+    def test_a_download_that_drips_is_given_up(self):
+        def drip(request):
+            request.answer(b"", 1000)
+            with contextlib.suppress(OSError):
+                for _ in range(40):
+                    request.wfile.write(b"a")
+                    time.sleep(0.5)
+        self.publisher.list(self.publisher.publish())
+        self.publisher.pages["/Sdk/8.0.200/sdk-linux-x64.tar.gz"] = drip
+        begin = time.monotonic()
+        self.missing("/Sdk/8.0.200/sdk-linux-x64.tar.gz: it was not complete after 2 seconds",
+                     before="archives.COMPLETE_WITHIN = 2")
         self.assertLess(time.monotonic() - begin, 10)
 
     def test_a_download_that_ends_early_is_missing(self):
