@@ -23,6 +23,9 @@ constexpr std::size_t held_bytes = protocol::limits::window_bytes + piece_bytes;
 // lossless listener still wants.
 constexpr std::size_t pipe_bytes = 128u << 10;
 constexpr std::size_t ring_bytes = held_bytes + pipe_bytes;
+// What a pipe holds at most that a program has enlarged by itself (pipe(7), pipe-max-size). Only
+// root can go beyond; then a listener that is behind gets a gap.
+constexpr std::size_t largest_pipe_bytes = 1u << 20;
 static_assert(ring_bytes >= protocol::limits::follow_ring_bytes &&
               ring_bytes >= protocol::OutputWindow::smallest_ring_bytes);
 // Per turn of the loop, so that a flood does not starve other commands' answers.
@@ -94,7 +97,10 @@ void Output::read_rest() {
     if (::ioctl(fd_.native_handle(), FIONREAD, &waiting) < 0) waiting = 0;
     // One read more than there is: it finds the end-of-file. A background child that goes on
     // writing cannot make this endless.
-    const auto rest = static_cast<std::uint64_t>(std::max(waiting, 0));
+    const auto rest = static_cast<std::size_t>(std::max(waiting, 0));
+    if (rest > pipe_bytes && !holders_.empty()) {
+        window_.enlarge(held_bytes + std::min(rest, largest_pipe_bytes));
+    }
     for (const auto goal = window_.bytes() + rest; !ended_;) {
         const bool last = window_.bytes() >= goal;
         if (!read_piece(piece_bytes) || last) break;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace protocol {
 namespace {
@@ -48,8 +49,23 @@ void ByteRing::grow(std::size_t limit) {
     storage_.resize(size);
 }
 
+void ByteRing::enlarge(std::size_t capacity) {
+    assert(capacity >= capacity_);
+    const std::uint64_t first = begin();
+    std::string storage(capacity, '\0');
+    for (std::uint64_t offset = first; offset < end_;) {
+        const auto at = static_cast<std::size_t>(offset % capacity);
+        const std::string_view piece = view(offset, capacity - at);
+        piece.copy(storage.data() + at, piece.size());
+        offset += piece.size();
+    }
+    storage_ = std::move(storage);
+    capacity_ = capacity;
+    first_ = first;
+}
+
 std::uint64_t ByteRing::begin() const {
-    return end_ > capacity_ ? end_ - capacity_ : 0;
+    return std::max(first_, end_ > capacity_ ? end_ - capacity_ : 0);
 }
 
 std::uint64_t ByteRing::end() const {

@@ -19,6 +19,8 @@ class ByteRing {
     // may hold the oldest bytes. Until the next call that is not const.
     std::span<char> prepare(std::size_t limit);
     void commit(std::size_t count);
+    // From now on holds this many bytes, no fewer than before.
+    void enlarge(std::size_t capacity);
     std::uint64_t begin() const;  // first offset still held
     std::uint64_t end() const;    // offset of the next byte to be appended
     // 1 to `limit` bytes from `offset` (begin() <= offset <= end()), none at the end: as many as
@@ -30,6 +32,7 @@ class ByteRing {
 
     std::string storage_;  // grows up to capacity_, then wraps
     std::size_t capacity_;
+    std::uint64_t first_ = 0;  // what came before it was overwritten before enlarge()
     std::uint64_t end_ = 0;
 };
 

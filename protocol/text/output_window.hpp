@@ -28,6 +28,7 @@ class OutputWindow {
     // The same for bytes read in place, see ByteRing.
     std::span<char> prepare(std::size_t limit) { return raw_.prepare(limit); }
     void commit(std::size_t count);
+    void enlarge(std::size_t ring_bytes) { raw_.enlarge(ring_bytes); }
     // End-of-file: a character left unfinished is counted as one U+FFFD. Idempotent.
     void finish();
     // What has been decoded so far; well-formed UTF-8, never a split character.

@@ -75,6 +75,30 @@ TEST_F(Follow, LosslessHoldsTheCommandBackWithoutCredit) {
     EXPECT_THAT(host().log(stream).event("gap"), IsNull());
 }
 
+TEST_F(Follow, LosslessLosesNothingOfAPipeThatTheProgramHasEnlarged) {
+    host().give_credit = false;
+    // As much as agent and pipe can hold, so that it ends with a full pipe.
+    constexpr std::size_t all = limits::window_bytes + (64u << 10) + (1u << 20);
+    auto request = shell("python3", {"-c",
+                                     "import fcntl, os, sys\n"
+                                     "fcntl.fcntl(1, 1031, 1 << 20)\n"  // F_SETPIPE_SZ
+                                     "rest = int(sys.argv[1])\n"
+                                     "while rest: rest -= os.write(1, b'x' * rest)",
+                                     std::to_string(all)});
+    request.hold_output = true;
+    const auto command = start(request);
+    const auto stream = follow(request.id, true);
+    const auto report = exited(command);
+    EXPECT_EQ(report.output.bytes, all);
+    EXPECT_EQ(received(stream), limits::window_bytes);
+    host().give_credit = true;
+    host().link->session().consumed(stream, Channel::output, limits::window_bytes);
+    host().link->flush();
+    ASSERT_TRUE(answer<protocol::Done>(stream));
+    EXPECT_EQ(received(stream), all);
+    EXPECT_THAT(host().log(stream).event("gap"), IsNull());
+}
+
 TEST_F(Follow, HoldOutputWaitsForTheFollower) {
     auto request = shell(big);
     request.hold_output = true;

@@ -1,5 +1,6 @@
 #include "protocol/text/byte_ring.hpp"
 
+#include <numeric>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -99,6 +100,29 @@ TEST(ByteRing, TakesMemoryAsItIsFilled) {
         ring.commit(room);
     }
     EXPECT_EQ(most, std::size_t{1} << 16);
+}
+
+TEST(ByteRing, EnlargedHoldsWhatItHeldAndMore) {
+    std::string all;
+    for (const std::size_t before :
+         {std::size_t{0}, std::size_t{3}, std::size_t{5}, std::size_t{93}}) {
+        ByteRing ring(5);
+        all.resize(before);
+        std::iota(all.begin(), all.end(), 'A');
+        ring.append(all);
+        const std::uint64_t first = ring.begin();
+        ring.enlarge(12);
+        EXPECT_EQ(ring.begin(), first) << "what was overwritten does not come back";
+        EXPECT_EQ(ring.end(), before);
+        for (char c = 'a'; c <= 'z'; ++c) {
+            ring.append(std::string_view(&c, 1));
+            all += c;
+            ASSERT_EQ(ring.begin(),
+                      std::max<std::uint64_t>(first, all.size() > 12 ? all.size() - 12 : 0));
+            const auto from = static_cast<std::size_t>(ring.begin());
+            ASSERT_EQ(read(ring, from, 100), all.substr(from));
+        }
+    }
 }
 
 TEST(ByteRing, AgreesWithAPlainString) {
