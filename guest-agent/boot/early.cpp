@@ -47,9 +47,11 @@ void set_own_limits() {
     const struct rlimit files { 65'536, 524'288 };
     ::setrlimit(RLIMIT_NOFILE, &files);
     [[maybe_unused]] const auto score = write_kernel_file("/proc/self/oom_score_adj", "-1000");
-    // Children start with the normal priority again.
+    // SCHED_BATCH: awake, it waits until the running program sleeps or has had its slice. One that
+    // prints a lot would be interrupted at each of its writes otherwise. Children start with the
+    // normal priority again, and spawn() gives them the normal policy.
     const struct sched_param standard {};
-    ::sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &standard);
+    ::sched_setscheduler(0, SCHED_BATCH | SCHED_RESET_ON_FORK, &standard);
     ::setpriority(PRIO_PROCESS, 0, agent_nice);
     ::umask(022);
     std::signal(SIGPIPE, SIG_IGN);

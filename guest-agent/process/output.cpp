@@ -17,17 +17,12 @@ constexpr std::size_t piece_bytes = 64u << 10;
 // What a lossless listener may hold back: what its consumer may not have taken yet (at most one
 // credit window, see Listener::held_from), and one piece to send next.
 constexpr std::size_t held_bytes = protocol::limits::window_bytes + piece_bytes;
-// What a pipe may hold: one write of cat(1) and its like, so that program and agent take turns half
-// as often as with the 64 KiB of pipe(7); on an emulated processor a turn is the dearest part. The
-// ring has this much more, so that emptying the pipe at the command's end overwrites nothing a
-// lossless listener still wants.
-constexpr std::size_t pipe_bytes = 128u << 10;
-constexpr std::size_t ring_bytes = held_bytes + pipe_bytes;
-// What a pipe holds at most that a program has enlarged by itself (pipe(7), pipe-max-size). Only
-// root can go beyond; then a listener that is behind gets a gap.
-constexpr std::size_t largest_pipe_bytes = 1u << 20;
-static_assert(ring_bytes >= protocol::limits::follow_ring_bytes &&
-              ring_bytes >= protocol::OutputWindow::smallest_ring_bytes);
+// What a pipe may hold, the most of pipe(7) without privilege: program and agent take turns all the
+// more rarely, and on an emulated processor a turn is the dearest part. Its pages are there only
+// while it is full, and count as the program's own memory.
+constexpr std::size_t pipe_bytes = 1u << 20;
+static_assert(held_bytes >= protocol::limits::follow_ring_bytes &&
+              held_bytes >= protocol::OutputWindow::smallest_ring_bytes);
 // Per turn of the loop, so that a flood does not starve other commands' answers.
 constexpr std::size_t turn_bytes = 256u << 10;
 // A program that writes in small pieces would wake the agent, which has the higher priority, for
@@ -40,7 +35,7 @@ constexpr std::size_t little_bytes = 32u << 10;
 }  // namespace
 
 Output::Output(boost::asio::any_io_executor executor)
-    : fd_(executor), hold_timer_(executor), pause_timer_(executor), window_(ring_bytes) {}
+    : fd_(executor), hold_timer_(executor), pause_timer_(executor), window_(held_bytes) {}
 
 void Output::start(protocol::UniqueFd fd, std::function<void()> on_end) {
     on_end_ = std::move(on_end);
@@ -95,15 +90,15 @@ void Output::read_rest() {
     if (ended_ || !fd_.is_open()) return;
     int waiting = 0;
     if (::ioctl(fd_.native_handle(), FIONREAD, &waiting) < 0) waiting = 0;
-    // One read more than there is: it finds the end-of-file. A background child that goes on
-    // writing cannot make this endless.
-    const auto rest = static_cast<std::size_t>(std::max(waiting, 0));
-    if (rest > pipe_bytes && !holders_.empty()) {
-        window_.enlarge(held_bytes + std::min(rest, largest_pipe_bytes));
-    }
-    for (const auto goal = window_.bytes() + rest; !ended_;) {
-        const bool last = window_.bytes() >= goal;
-        if (!read_piece(piece_bytes) || last) break;
+    // One byte more than there is: asking for it finds the end-of-file. A background child that
+    // goes on writing can neither make this endless nor take room that was not made for it.
+    auto left = static_cast<std::size_t>(std::max(waiting, 0)) + 1;
+    // Only a privileged program has a larger pipe; then a listener that is behind gets a gap.
+    if (const auto held = wanted()) window_.enlarge(*held + std::min(left, pipe_bytes + 1));
+    while (left > 0 && !ended_) {
+        const std::uint64_t before = window_.bytes();
+        if (!read_piece(left)) break;
+        left -= static_cast<std::size_t>(window_.bytes() - before);
     }
 }
 
@@ -203,6 +198,17 @@ std::size_t Output::room() {
     }
     if (room == 0) hold_until(next);
     return room;
+}
+
+std::optional<std::size_t> Output::wanted() const {
+    std::optional<std::size_t> most;
+    for (const auto& holder : holders_) {
+        const auto from = holder.listener != nullptr ? holder.listener->held_from() : holder.from;
+        if (!from) continue;
+        const std::uint64_t behind = raw().end() - std::min(*from, raw().end());
+        most = std::max(most.value_or(0), std::min<std::size_t>(behind, held_bytes));
+    }
+    return most;
 }
 
 void Output::hold_until(TimePoint when) {

@@ -72,6 +72,8 @@ class Output : public std::enable_shared_from_this<Output> {
     bool read_piece(std::size_t limit);
     void tell_listeners();
     std::size_t room();
+    // How many of the latest bytes lossless listeners may still want. nullopt: there are none.
+    std::optional<std::size_t> wanted() const;
     void hold_until(TimePoint when);
 
     boost::asio::posix::stream_descriptor fd_;

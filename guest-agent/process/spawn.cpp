@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/sched.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -107,13 +108,16 @@ class ChildPlan {
     }
 
     void reset_limits() const {
-        // The agent is the last victim of the OOM killer and has many descriptors; its children
-        // must not inherit either. Failures leave a stricter or equal state, so they are not fatal.
+        // The agent is the last victim of the OOM killer, has many descriptors and a policy of its
+        // own; its children must not inherit any of it. Failures leave a stricter or equal state,
+        // so they are not fatal.
         const int score = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
         if (score >= 0) [[maybe_unused]]
             const auto written = ::write(score, "0", 1);
         const struct rlimit files { 1'024, 524'288 };
         ::setrlimit(RLIMIT_NOFILE, &files);
+        const struct sched_param standard {};
+        ::sched_setscheduler(0, SCHED_OTHER, &standard);
     }
 
     void become_user() const {

@@ -50,7 +50,7 @@ void ByteRing::grow(std::size_t limit) {
 }
 
 void ByteRing::enlarge(std::size_t capacity) {
-    assert(capacity >= capacity_);
+    if (capacity <= capacity_) return;
     const std::uint64_t first = begin();
     std::string storage(capacity, '\0');
     for (std::uint64_t offset = first; offset < end_;) {

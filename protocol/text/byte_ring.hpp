@@ -19,7 +19,7 @@ class ByteRing {
     // may hold the oldest bytes. Until the next call that is not const.
     std::span<char> prepare(std::size_t limit);
     void commit(std::size_t count);
-    // From now on holds this many bytes, no fewer than before.
+    // From now on holds at least this many bytes.
     void enlarge(std::size_t capacity);
     std::uint64_t begin() const;  // first offset still held
     std::uint64_t end() const;    // offset of the next byte to be appended

@@ -99,6 +99,26 @@ TEST_F(Follow, LosslessLosesNothingOfAPipeThatTheProgramHasEnlarged) {
     EXPECT_THAT(host().log(stream).event("gap"), IsNull());
 }
 
+TEST_F(Follow, LosslessLosesNothingWhenAChildRefillsThePipeAtTheEnd) {
+    host().give_credit = false;
+    // Every write of 4 KiB goes on as soon as the agent has made room, also while it still reads.
+    auto request = shell("python3", {"-c",
+                                     "import os, time\n"
+                                     "if os.fork(): time.sleep(0.5); os._exit(0)\n"
+                                     "for _ in range(1000): os.write(1, b'x' * 4096)"});
+    request.hold_output = true;
+    const auto command = start(request);
+    auto stream = follow(request.id, true);
+    exited(command);
+    disconnect();
+    connect();
+    // Nothing of the last window had been taken.
+    stream = follow(request.id, true, 0);
+    ASSERT_TRUE(answer<protocol::Done>(stream));
+    EXPECT_EQ(received(stream), 4'096'000U);
+    EXPECT_THAT(host().log(stream).event("gap"), IsNull());
+}
+
 TEST_F(Follow, HoldOutputWaitsForTheFollower) {
     auto request = shell(big);
     request.hold_output = true;
