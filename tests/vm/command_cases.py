@@ -130,7 +130,9 @@ def fork_bomb():
         alive.append(run.send("echo alive", **{"async": True}))
     result = run.wait(bomb)
     assert time.monotonic() - began < 20 * SLOW, "the bomb was not stopped in time"
-    expect((result["status"], result["endReason"]), ("Error", "timedOut"))
+    # By its time, or before it, when its 1,800 processes take all memory.
+    expect(result["status"], "Error")
+    assert result["endReason"] in ("timedOut", "outOfMemory"), result
     expect(run.exec("echo ok")["exitCode"], 0)
     expect([run.wait(command)["outputStandard"] for command in alive], ["alive\n"] * 4)
     # All of them are told to die at once; each needs the processor once more for it.
