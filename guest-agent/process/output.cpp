@@ -17,17 +17,23 @@ constexpr std::size_t piece_bytes = 64u << 10;
 // What a lossless listener may hold back: what its consumer may not have taken yet (at most one
 // credit window, see Listener::held_from), and one piece to send next.
 constexpr std::size_t held_bytes = protocol::limits::window_bytes + piece_bytes;
-// What a pipe may hold, the most of pipe(7) without privilege: program and agent take turns all the
-// more rarely, and on an emulated processor a turn is the dearest part. Its pages are there only
-// while it is full, and count as the program's own memory.
-constexpr std::size_t pipe_bytes = 1u << 20;
+// What a pipe may hold. Program and agent take turns the more rarely the more it is, and on an
+// emulated processor a turn is the dearest part; but what is in it counts as the command's memory,
+// and what a slow listener has not seen of it at the command's end becomes the agent's.
+constexpr std::size_t pipe_bytes = 512u << 10;
+// What a pipe holds at most that a program has enlarged by itself (pipe(7), pipe-max-size). Root
+// can go beyond; of such a pipe's rest at the command's end a listener gets the last bytes and a
+// gap.
+constexpr std::size_t largest_pipe_bytes = 1u << 20;
+static_assert(pipe_bytes <= largest_pipe_bytes);
 static_assert(held_bytes >= protocol::limits::follow_ring_bytes &&
               held_bytes >= protocol::OutputWindow::smallest_ring_bytes);
 // Per turn of the loop, so that a flood does not starve other commands' answers.
 constexpr std::size_t turn_bytes = 256u << 10;
-// A program that writes in small pieces would wake the agent, which has the higher priority, for
-// each of them. Turns that follow each other this closely and bring little are spaced out instead,
-// while the pipe fills; a full pipe is read at once, so a fast writer is never slowed down.
+// A program that writes in small pieces would wake the agent for each of them, at least where
+// another processor is idle (on the only one it goes on, see SCHED_BATCH in early.cpp). Turns that
+// follow each other this closely and bring little are spaced out instead, while the pipe fills; a
+// full pipe is read at once, so a fast writer is never slowed down.
 constexpr auto busy_gap = std::chrono::milliseconds(1);
 constexpr auto busy_pause = std::chrono::milliseconds(2);
 constexpr std::size_t little_bytes = 32u << 10;
@@ -93,8 +99,7 @@ void Output::read_rest() {
     // One byte more than there is: asking for it finds the end-of-file. A background child that
     // goes on writing can neither make this endless nor take room that was not made for it.
     auto left = static_cast<std::size_t>(std::max(waiting, 0)) + 1;
-    // Only a privileged program has a larger pipe; then a listener that is behind gets a gap.
-    if (const auto held = wanted()) window_.enlarge(*held + std::min(left, pipe_bytes + 1));
+    if (const auto held = wanted()) window_.enlarge(*held + std::min(left, largest_pipe_bytes + 1));
     while (left > 0 && !ended_) {
         const std::uint64_t before = window_.bytes();
         if (!read_piece(left)) break;

@@ -9,8 +9,9 @@
 
 namespace guest_agent {
 namespace {
-constexpr int reaped_at_once = 256;
-}
+// Each may bring a command's end, for which all that its pipes hold is read.
+constexpr int reaped_at_once = 16;
+}  // namespace
 
 Reaper::Reaper(boost::asio::any_io_executor executor) : signals_(executor, SIGCHLD) {}
 

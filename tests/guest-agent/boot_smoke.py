@@ -124,8 +124,8 @@ def exit_codes(vm):
 @check
 def users(vm):
     run = vm.client.run
-    report = run("id -un; pwd; echo $HOME $USER $LOGNAME $SHELL; umask; nice; cat /proc/self/oom_score_adj; ulimit -n")
-    expect(output(report), "maitento\n/home/maitento\n/home/maitento maitento maitento /bin/bash\n0022\n0\n0\n1024\n", "maitento")
+    report = run("id -un; pwd; echo $HOME $USER $LOGNAME $SHELL; umask; nice; cat /proc/self/oom_score_adj; ulimit -n; cut -d' ' -f41 /proc/self/stat")
+    expect(output(report), "maitento\n/home/maitento\n/home/maitento maitento maitento /bin/bash\n0022\n0\n0\n1024\n0\n", "maitento")
     expect(output(run("id -un; pwd; echo $PATH", user="root")),
            "root\n/root\n/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n", "root")
     report = run("id", user="nobody-here")

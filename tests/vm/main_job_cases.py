@@ -10,7 +10,7 @@ import tempfile
 import time
 
 from cases import case, shared_host, shared_run
-from harness import ROOT, SLOW, ApiError, Host, eventually, expect, resident_kib
+from harness import BIN, ROOT, SLOW, ApiError, Host, eventually, expect, resident_kib
 
 EXAMPLE = ROOT / "examples" / "sales-report"
 
@@ -58,7 +58,6 @@ def exec_words():
 def exec_live():
     run = shared_run()
     environment = dict(os.environ, MAITENTO_URL=f"unix://{run.host.socket}")
-    from harness import BIN
     process = subprocess.Popen([BIN / "mt", "exec", run.id, "--", "echo first; sleep 6; echo last; echo oops >&2"],
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                env=environment)
@@ -79,6 +78,20 @@ def exec_big():
     done = run.host.mt("exec", run.id, "--", "python3", "-c", script)
     expected = b"".join(b"%08d" % i * 128 for i in range(1 << 16))
     assert done.stdout == expected, f"{len(done.stdout)} of {len(expected)} bytes"
+
+
+@case("exec-root-pipe", "mt exec: what is lost of a pipe of 8 MiB, which only root can make, is told to the byte")
+def exec_root_pipe():
+    run = shared_run()
+    script = ("import fcntl, os\nfcntl.fcntl(1, fcntl.F_SETPIPE_SZ, 8 << 20)\n"
+              "rest = 8 << 20\nwhile rest: rest -= os.write(1, b'x' * rest)\nopen('/tmp/written', 'w')")
+    process = subprocess.Popen([BIN / "mt", "exec", "--user", "root", run.id, "--", "python3", "-c", script],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               env=dict(os.environ, MAITENTO_URL=f"unix://{run.host.socket}"))
+    run.ok("until [ -e /tmp/written ]; do sleep 0.1; done; sleep 1", **{"async": True})
+    out, err = process.communicate(timeout=120)
+    lost = re.fullmatch(rb"mt: (\d+) bytes of standard output were lost: they were not read in time\n", err)
+    expect((len(out) + int(lost[1] if lost else 0), process.returncode), (8 << 20, 0))
 
 
 @case("exec-stdin", "mt exec -i: standard input is given byte for byte, else it is empty")
