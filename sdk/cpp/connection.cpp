@@ -40,7 +40,10 @@ bool is_interrupted(const Failure& failure) {
 }
 
 struct Connection::State {
-    explicit State(Settings with) : settings(std::move(with)) {}
+    explicit State(Settings with) : settings(std::move(with)) {
+        // Beast reads as much as there is room for, and makes room for 512 bytes only.
+        buffer.reserve(piece_bytes);
+    }
 
     Failure failure_of(const error_code& error, std::string_view doing) const {
         const std::string where = std::string(doing) + " " + settings.endpoint.url;

@@ -98,6 +98,8 @@ asio::awaitable<bool> move_body(From& from, boost::beast::flat_buffer& buffer, P
                                 To& to, Serializer& serializer, Message& message,
                                 std::shared_ptr<Watchdog> watchdog) {
     std::vector<char> bytes(limits::buffer_bytes);
+    // Beast reads as much as there is room for, and makes room for 512 bytes only.
+    buffer.reserve(std::min(bytes.size(), buffer.max_size()));
     bool more = !parser.is_done();
     while (more) {
         parser.get().body().data = bytes.data();
