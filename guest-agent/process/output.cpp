@@ -46,7 +46,7 @@ Output::Output(boost::asio::any_io_executor executor)
 void Output::start(protocol::UniqueFd fd, std::function<void()> on_end) {
     on_end_ = std::move(on_end);
     // A terminal has no such size, and any other will do.
-    (void)::fcntl(fd.get(), F_SETPIPE_SZ, static_cast<int>(pipe_bytes));
+    is_pipe_ = ::fcntl(fd.get(), F_SETPIPE_SZ, static_cast<int>(pipe_bytes)) > 0;
     fd_.assign(fd.release());  // owned by fd_ from here on
     wait();
 }
@@ -72,16 +72,8 @@ void Output::pause() {
 
 void Output::read_some() {
     const std::uint64_t before = window_.bytes();
-    for (const auto goal = before + turn_bytes; window_.bytes() < goal;) {
-        const std::size_t limit =
-            std::min(static_cast<std::size_t>(goal - window_.bytes()), room());
-        if (limit == 0) {
-            held_ = true;  // progressed() or the hold timer goes on
-            return;
-        }
-        if (!read_piece(limit)) break;
-    }
-    if (ended_) return;
+    read_turn();
+    if (held_ || waiting_ || ended_) return;  // held: progressed() or the hold timer goes on
     const auto now = std::chrono::steady_clock::now();
     const bool close_behind = now - std::exchange(last_turn_, now) < busy_gap + busy_pause;
     const std::uint64_t count = window_.bytes() - before;
@@ -90,6 +82,49 @@ void Output::read_some() {
     } else {
         wait();
     }
+}
+
+void Output::read_turn() {
+    Listener* const taker = page_taker();
+    bool loaded = false;
+    bool whole = true;
+    for (const auto goal = window_.bytes() + turn_bytes; whole && window_.bytes() < goal;) {
+        const std::size_t limit =
+            std::min(static_cast<std::size_t>(goal - window_.bytes()), room());
+        held_ = limit == 0;
+        if (held_) break;
+        const std::size_t pages = taker != nullptr ? loadable(*taker, limit) : 0;
+        if (pages > 0) {
+            loaded = true;
+            whole = taker->load(fd_.native_handle(), pages) && read_whole(pages);
+        } else if (loaded || !read_piece(limit)) {
+            break;  // what was loaded goes before what would now be read
+        }
+    }
+    if (loaded) taker->send_loaded(whole);
+}
+
+Output::Listener* Output::page_taker() const {
+    return is_pipe_ && holders_.size() == 1 ? holders_.front().listener : nullptr;
+}
+
+// Little is copied sooner than handed on.
+std::size_t Output::loadable(Listener& taker, std::size_t limit) {
+    constexpr std::size_t least = protocol::limits::write_bytes;
+    const std::size_t most = std::min({limit, piece_bytes, taker.loadable()});
+    int waiting = 0;
+    if (most < least || ::ioctl(fd_.native_handle(), FIONREAD, &waiting) < 0) return 0;
+    const auto there = static_cast<std::size_t>(std::max(waiting, 0));
+    return there < least ? 0 : std::min(most, there);
+}
+
+// False: it was not there. Somebody else has read from the pipe; the program itself could.
+bool Output::read_whole(std::size_t bytes) {
+    const std::uint64_t goal = window_.bytes() + bytes;
+    while (window_.bytes() < goal) {
+        if (!read_piece(static_cast<std::size_t>(goal - window_.bytes()))) return false;
+    }
+    return true;
 }
 
 void Output::read_rest() {
@@ -190,7 +225,9 @@ std::size_t Output::room() {
             if (*from != holder.from) holder = {holder.listener, *from, std::nullopt};
         }
         const std::uint64_t behind = raw().end() - std::min(holder.from, raw().end());
-        if (behind < held_bytes) {
+        const bool waits = holder.listener != nullptr && holder.listener == page_taker() &&
+                           holder.listener->waits_for_credit();
+        if (behind < held_bytes && !waits) {
             holder.stuck_since.reset();
             room = std::min<std::size_t>(room, held_bytes - behind);
             continue;

@@ -33,6 +33,16 @@ class Output : public std::enable_shared_from_this<Output> {
         // First byte that may still be wanted, at most one credit window before the next one to
         // send: what was sent into a link that breaks is asked for again. nullopt: may lose any.
         virtual std::optional<std::uint64_t> held_from() const = 0;
+
+        // ---- as pages, straight from the pipe; asked of the only listener ----
+        // How many of the pipe's next bytes it would take now. 0: it reads them from raw().
+        virtual std::size_t loadable() { return 0; }
+        // Takes them (tee(2)); then the output reads them itself. False: not all of them.
+        virtual bool load(int /*pipe*/, std::size_t /*bytes*/) { return false; }
+        // The end of the turn. `whole`: what was loaded is what was read; otherwise it is void.
+        virtual void send_loaded(bool /*whole*/) {}
+        // It has all there is, and wants the next bytes as pages once it has credit for them.
+        virtual bool waits_for_credit() { return false; }
     };
 
     explicit Output(boost::asio::any_io_executor executor);
@@ -68,6 +78,10 @@ class Output : public std::enable_shared_from_this<Output> {
     void wait();
     void pause();
     void read_some();
+    void read_turn();
+    Listener* page_taker() const;
+    std::size_t loadable(Listener& taker, std::size_t limit);
+    bool read_whole(std::size_t bytes);
     // Reads once, at most `limit` bytes. False: nothing to read now, or ended.
     bool read_piece(std::size_t limit);
     void tell_listeners();
@@ -86,6 +100,7 @@ class Output : public std::enable_shared_from_this<Output> {
     bool waiting_ = false;
     bool held_ = false;
     bool ended_ = false;
+    bool is_pipe_ = false;  // and not a terminal
 };
 
 }  // namespace guest_agent

@@ -67,7 +67,44 @@ std::optional<std::uint64_t> FollowStream::Reader::held_from() const {
     return std::max(from_, offset_ > window ? offset_ - window : 0);
 }
 
+// The link that takes this output as pages, if any does. A follower that may lose bytes would not
+// wait for credit.
+protocol::Link* FollowStream::Reader::page_link() const {
+    return lossless_ && !owner_.finished() ? owner_.page_link() : nullptr;
+}
+
+std::size_t FollowStream::Reader::loadable() {
+    auto* const link = page_link();
+    if (link == nullptr || offset_ != output_.raw().end()) return 0;
+    return link->loadable(owner_.id(), channel_);
+}
+
+bool FollowStream::Reader::load(int pipe, std::size_t bytes) {
+    if (!loaded_from_) loaded_from_ = offset_;
+    offset_ += bytes;
+    return owner_.page_link()->load(owner_.id(), channel_, pipe, bytes);
+}
+
+void FollowStream::Reader::send_loaded(bool whole) {
+    const std::uint64_t from = *std::exchange(loaded_from_, std::nullopt);
+    auto* const link = owner_.page_link();
+    if (link == nullptr) return;
+    if (!whole || owner_.finished()) link->unload();
+    // What has not gone as pages is in the ring.
+    if (!link->send_loaded(owner_.id(), channel_)) offset_ = from;
+    owner_.pump();
+}
+
+bool FollowStream::Reader::waits_for_credit() {
+    auto* const link = page_link();
+    if (link == nullptr || loaded_from_ || offset_ != output_.raw().end()) return false;
+    if (owner_.sendable(channel_) >= protocol::limits::write_bytes) return false;
+    link->session().await_credit(owner_.id(), channel_);
+    return true;
+}
+
 bool FollowStream::Reader::pump() {
+    if (loaded_from_) return false;  // send_loaded() goes on
     const protocol::ByteRing& raw = output_.raw();
     bool sent_something = false;
     if (offset_ < raw.begin()) {
@@ -131,6 +168,7 @@ void FollowStream::on_exited(Command&) {
 
 void FollowStream::on_writable(Channel) {
     pump();
+    for (auto& reader : readers_) reader.output_.progressed();
 }
 
 void FollowStream::pump() {

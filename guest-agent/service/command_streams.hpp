@@ -45,8 +45,13 @@ class FollowStream final : public StreamHandler, private Command::Observer {
                bool lossless);
         void on_output() override { owner_.pump(); }
         std::optional<std::uint64_t> held_from() const override;
+        std::size_t loadable() override;
+        bool load(int pipe, std::size_t bytes) override;
+        void send_loaded(bool whole) override;
+        bool waits_for_credit() override;
         // Sends what it can. True when it has sent something.
         bool pump();
+        protocol::Link* page_link() const;
 
         FollowStream& owner_;
         Output& output_;
@@ -54,6 +59,7 @@ class FollowStream final : public StreamHandler, private Command::Observer {
         std::uint64_t from_;    // where the consumer began
         std::uint64_t offset_;  // next byte to send
         bool lossless_;
+        std::optional<std::uint64_t> loaded_from_;  // what was loaded ends at offset_
         bool half_closed_ = false;
         std::uint64_t exit_offset_ = 0;  // bytes there were when the command was over
     };

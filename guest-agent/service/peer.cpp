@@ -41,6 +41,10 @@ std::size_t Peer::sendable(StreamId stream, Channel channel) const {
     return link_ ? link_->session().sendable(stream, channel) : 0;
 }
 
+protocol::Link* Peer::page_link() const {
+    return link_ && link_->carries_pages() ? link_.get() : nullptr;
+}
+
 void Peer::consumed(StreamId stream, Channel channel, std::size_t bytes) {
     if (auto* const to = session()) to->consumed(stream, channel, bytes);
 }

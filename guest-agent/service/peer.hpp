@@ -30,6 +30,8 @@ class Peer {
     void consumed(protocol::StreamId stream, protocol::Channel channel, std::size_t bytes);
     void end(protocol::StreamId stream, std::string payload);
     void reset(protocol::StreamId stream);
+    // The connection, if it carries pages (Link::load).
+    protocol::Link* page_link() const;
     // Now, for what must leave before the machine does.
     void flush();
 

@@ -40,6 +40,10 @@ std::size_t StreamHandler::sendable(Channel channel) const {
     return streams_.peer().sendable(id_, channel);
 }
 
+protocol::Link* StreamHandler::page_link() const {
+    return streams_.peer().page_link();
+}
+
 void StreamHandler::consumed(Channel channel, std::size_t bytes) {
     if (bytes > 0) streams_.peer().consumed(id_, channel, bytes);
 }

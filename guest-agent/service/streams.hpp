@@ -43,6 +43,8 @@ class StreamHandler : public std::enable_shared_from_this<StreamHandler> {
     bool event(std::string payload);
     std::size_t send(protocol::Channel channel, std::string_view bytes, bool last);
     std::size_t sendable(protocol::Channel channel) const;
+    protocol::StreamId id() const { return id_; }
+    protocol::Link* page_link() const;
     void consumed(protocol::Channel channel, std::size_t bytes);
     // For streams opened here: give the stream up; `end` is no longer of interest.
     void abandon();

@@ -113,7 +113,10 @@ void link(XmlWriter& xml, const MachineSpec& spec) {
         });
         return;
     }
-    xml.element("controller", {{"type", "virtio-serial"}, {"index", "0"}, {"ports", "2"}},
+    // An interrupt for each of the six queues and one for the device: with fewer, each one makes
+    // the guest look through all queues.
+    xml.element("controller",
+                {{"type", "virtio-serial"}, {"index", "0"}, {"ports", "2"}, {"vectors", "7"}},
                 [&] { pci_address(xml, Slot::link); });
     xml.element("channel", {{"type", "unix"}}, [&] {
         xml.empty("source", {{"mode", "bind"}, {"path", spec.serial_socket.value}});

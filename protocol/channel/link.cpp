@@ -1,5 +1,6 @@
 #include "protocol/channel/link.hpp"
 
+#include "protocol/channel/page_carrier.hpp"
 #include "protocol/channel/port_presence.hpp"
 
 #include <cerrno>
@@ -55,6 +56,7 @@ class Link::Impl {
                    std::chrono::steady_clock::now()),
           observer_(&observer),
           buffer_(read_bytes) {
+        if (end_of_file == EndOfFile::polls) carrier_ = PageCarrier::make();
         error_code error;
         descriptor_.assign(fd.get(), error);
         if (error) {
@@ -89,6 +91,50 @@ class Link::Impl {
     void detach() {
         observer_ = nullptr;
         shut();
+    }
+
+    bool carries_pages() const { return carrier_.has_value() && !closed_; }
+
+    std::size_t loadable(const std::shared_ptr<Link>& self, StreamId stream, Channel channel) {
+        if (!carries_pages()) return 0;
+        if (!session_.idle()) write_some(self);
+        if (closed_ || !session_.idle()) return 0;
+        return session_.sendable(stream, channel) - loaded_bytes_;
+    }
+
+    bool load(StreamId stream, Channel channel, int pipe, std::size_t bytes) {
+        Frame frame;
+        frame.kind = FrameKind::data;
+        frame.stream = stream;
+        frame.channel = channel;
+        std::string header;
+        encode_frame_header(frame, bytes, header);
+        loaded_bytes_ += bytes;
+        return carrier_->load(header, pipe, bytes);
+    }
+
+    bool send_loaded(const std::shared_ptr<Link>& self, StreamId stream, Channel channel) {
+        std::string rest;
+        const std::size_t bytes = std::exchange(loaded_bytes_, 0);
+        switch (carrier_->send(descriptor_.native_handle(), rest)) {
+            case PageCarrier::Sent::none:
+                return false;
+            case PageCarrier::Sent::broken:
+                // Nothing can follow the beginning of that frame.
+                close_with(self, Failure(Kind::io, "the port has dropped the end of a frame"));
+                return true;
+            case PageCarrier::Sent::all:
+            case PageCarrier::Sent::part:
+                session_.moved(stream, channel, bytes, std::move(rest));
+                write_some(self);
+                return true;
+        }
+        return false;
+    }
+
+    void unload() {
+        loaded_bytes_ = 0;
+        carrier_->unload();
     }
 
   private:
@@ -264,6 +310,8 @@ class Link::Impl {
     Session session_;
     LinkObserver* observer_;
     std::vector<char> buffer_;
+    std::optional<PageCarrier> carrier_;
+    std::size_t loaded_bytes_ = 0;  // of payloads
     error_code start_error_;
     bool waiting_writable_ = false;
     bool delivering_ = false;
@@ -291,6 +339,21 @@ Session& Link::session() {
 }
 void Link::flush() {
     impl_->flush(shared_from_this());
+}
+bool Link::carries_pages() const {
+    return impl_->carries_pages();
+}
+std::size_t Link::loadable(StreamId stream, Channel channel) {
+    return impl_->loadable(shared_from_this(), stream, channel);
+}
+bool Link::load(StreamId stream, Channel channel, int pipe, std::size_t bytes) {
+    return impl_->load(stream, channel, pipe, bytes);
+}
+bool Link::send_loaded(StreamId stream, Channel channel) {
+    return impl_->send_loaded(shared_from_this(), stream, channel);
+}
+void Link::unload() {
+    impl_->unload();
 }
 void Link::close(std::string reason) {
     impl_->close(shared_from_this(), std::move(reason));

@@ -40,6 +40,21 @@ class Link : public std::enable_shared_from_this<Link> {
     // Call flush() after using it, once per batch.
     Session& session();
     void flush();
+
+    // ---- pages: the guest's end of a virtio-serial port only, see PageCarrier ----
+    bool carries_pages() const;
+    // How much data load() would take now: 0 without credit, and while anything waits to be
+    // written.
+    std::size_t loadable(StreamId stream, Channel channel);
+    // Takes the next `bytes` that `pipe` holds as one frame (at most limits::data_payload_bytes,
+    // and no more than loadable()). They stay in the pipe; who reads them before send_loaded()
+    // spares the kernel a copy. False: what has been loaded so far must be unloaded.
+    bool load(StreamId stream, Channel channel, int pipe, std::size_t bytes);
+    // Sends what has been loaded, of one channel, before anything that was given to the session
+    // meanwhile. False: nothing of it has been sent.
+    bool send_loaded(StreamId stream, Channel channel);
+    void unload();
+
     // Sends bye, flushes what can be written at once, closes; on_closed follows (posted).
     void close(std::string reason);
     // No callback after this returns.

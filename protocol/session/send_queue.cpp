@@ -148,6 +148,11 @@ void SendQueue::written(std::size_t bytes) {
     staged_data_bytes_ = 0;
 }
 
+void SendQueue::begin_with_rest(std::string rest) {
+    assert(staged_.empty());
+    staged_ = std::move(rest);
+}
+
 void SendQueue::begin_with(std::string_view raw) {
     *this = SendQueue();
     control_.emplace_back(raw);

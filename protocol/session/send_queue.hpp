@@ -27,6 +27,10 @@ class SendQueue {
     // Bytes to write next (staged once, then stable until written).
     std::string_view output();
     void written(std::size_t bytes);
+    // Nothing waits, not even the rest of a frame.
+    bool empty() const { return staged_.empty() && control_.empty() && turns_.empty(); }
+    // The end of a frame whose beginning has been written already; nothing may be staged.
+    void begin_with_rest(std::string rest);
     void begin_with(std::string_view raw);  // forgets everything else
     // Everything that output() has not shown yet gives way to this frame.
     void finish_with(const Frame& frame);

@@ -161,11 +161,28 @@ std::size_t Session::send_data(StreamId stream, Channel channel, std::string_vie
     lane.credit -= static_cast<std::uint32_t>(taken);
     lane.half_closed = closes;
     if (taken > 0 || closes) queue_.push_data(stream, channel, bytes.substr(0, taken), closes);
-    if (!all && !lane.waiting) {
-        lane.waiting = true;
-        waiters_.emplace_back(stream, channel);
-    }
+    if (!all) await(lane, stream, channel);
     return taken;
+}
+
+void Session::await(Lane& lane, StreamId stream, Channel channel) {
+    if (std::exchange(lane.waiting, true)) return;
+    waiters_.emplace_back(stream, channel);
+}
+
+void Session::await_credit(StreamId stream, Channel channel) {
+    Stream* found = find(stream);
+    if (failure_ || found == nullptr || found->was_reset) return;
+    await(found->out[index_of(channel)], stream, channel);
+}
+
+void Session::moved(StreamId stream, Channel channel, std::size_t bytes, std::string rest) {
+    Stream* found = find(stream);
+    assert(found != nullptr);
+    Lane& lane = found->out[index_of(channel)];
+    assert(bytes <= lane.credit && !lane.half_closed);
+    lane.credit -= static_cast<std::uint32_t>(bytes);
+    if (!rest.empty()) queue_.begin_with_rest(std::move(rest));
 }
 
 // In the order in which they came short, and only as many as there is room for: woken all together,

@@ -120,6 +120,13 @@ class Session {
     // offered have been taken (it needs no credit). Returns 0 for a stream that is gone.
     std::size_t send_data(StreamId stream, Channel channel, std::string_view bytes, bool last);
     std::size_t sendable(StreamId stream, Channel channel) const;
+    // StreamWritable shall say when more can be sent, as after a shortfall.
+    void await_credit(StreamId stream, Channel channel);
+    // Data that the transport moves by itself (PageCarrier), while nothing else waits to be
+    // written. `frames`: that `bytes` bytes of the stream, at most sendable(), have gone in
+    // frames of their own, but for `rest`, the end of their encoding.
+    bool idle() const { return queue_.empty(); }
+    void moved(StreamId stream, Channel channel, std::size_t bytes, std::string rest);
     // The consumer has taken `bytes` of received data: credit goes back to the peer, in steps. More
     // than was received is not credited.
     void consumed(StreamId stream, Channel channel, std::size_t bytes);
@@ -154,6 +161,7 @@ class Session {
     Stream* find(StreamId stream);
     void erase(StreamId stream);
     std::size_t room(const Lane& lane) const;
+    void await(Lane& lane, StreamId stream, Channel channel);
     void wake_waiters();
     void push_control(FrameKind kind, StreamId stream, std::string payload);
     void check_control_queue();

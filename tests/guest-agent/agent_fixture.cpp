@@ -119,6 +119,7 @@ void HostEnd::on_event(protocol::SessionEvent event) {
     if (const auto* data = std::get_if<protocol::StreamData>(&event)) {
         auto& log = logs[data->stream];
         log.data[data->channel] += data->bytes;
+        log.largest_frame = std::max(log.largest_frame, data->bytes.size());
         log.closed[data->channel] = log.closed[data->channel] || data->last;
         if (give_credit) link->session().consumed(data->stream, data->channel, data->bytes.size());
     }
@@ -129,7 +130,7 @@ void HostEnd::on_event(protocol::SessionEvent event) {
 
 // ---- AgentFixture -------------------------------------------------------------------------------
 
-AgentFixture::AgentFixture() {
+AgentFixture::AgentFixture(protocol::EndOfFile transport) : transport_(transport) {
     std::signal(SIGPIPE, SIG_IGN);
     folder_ = std::filesystem::temp_directory_path() / ("agent-test-" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder_ + "/etc");
@@ -194,7 +195,7 @@ void AgentFixture::connect() {
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
     host_ = std::make_unique<HostEnd>();
-    server_->serve_connected(protocol::UniqueFd(ends[1]), protocol::EndOfFile::closes);
+    server_->serve_connected(protocol::UniqueFd(ends[1]), transport_);
     host_->connect(loop_, protocol::UniqueFd(ends[0]));
     until([this] { return host_->ready; });
 }

@@ -46,7 +46,8 @@ struct StreamLog {
     std::vector<boost::json::object> events;
     std::map<protocol::Channel, std::string> data;
     std::map<protocol::Channel, bool> closed;
-    std::string opened_as;  // by the guest
+    std::size_t largest_frame = 0;  // of data
+    std::string opened_as;          // by the guest
     std::string end;
 
     const boost::json::object* event(std::string_view name) const;
@@ -71,7 +72,8 @@ class HostEnd final : public protocol::LinkObserver {
 
 class AgentFixture : public testing::Test {
   protected:
-    AgentFixture();
+    // `polls`: the link is a virtio-serial port, which takes pages; a socket stands for it.
+    explicit AgentFixture(protocol::EndOfFile transport = protocol::EndOfFile::closes);
     ~AgentFixture() override;
 
     void connect();  // also again, as after a lost link
@@ -111,6 +113,7 @@ class AgentFixture : public testing::Test {
   private:
     void make_groups();
 
+    protocol::EndOfFile transport_;
     std::string cgroup_;
     Reaper reaper_{loop_.get_executor()};
     std::unique_ptr<ProcessGroups> groups_;

@@ -179,5 +179,45 @@ TEST(Memory, IsBoundedWhenThePeerDoesNotRead) {
     EXPECT_LE(peer.session.queued_bytes(), 1000u) << "nothing is kept for it";
 }
 
+// What a transport has moved by itself counts as if it had been sent here.
+TEST(Credit, IsUsedByWhatTheTransportMoves) {
+    SessionPair pair;
+    pair.connect();
+    const StreamId stream = pair.open_from_host();
+    pair.settle();
+    ASSERT_TRUE(pair.guest.idle());
+    // Two frames, of which all but the last three bytes have gone already.
+    Frame frame;
+    frame.kind = FrameKind::data;
+    frame.stream = stream;
+    frame.channel = Channel::output;
+    frame.payload = "moved";
+    std::string encoded;
+    encode_frame(frame, encoded);
+    encode_frame(frame, encoded);
+    ASSERT_TRUE(pair.host.feed(encoded.substr(0, encoded.size() - 3), pair.now));
+    pair.guest.send_event(stream, "{}");
+    pair.guest.moved(stream, Channel::output, 10, encoded.substr(encoded.size() - 3));
+    EXPECT_FALSE(pair.guest.idle());
+    EXPECT_EQ(pair.guest.sendable(stream, Channel::output), window - 10);
+    pair.settle();
+    EXPECT_EQ(bytes_of(take<StreamData>(pair.host_events)), 10u);
+    EXPECT_EQ(take<StreamEvent>(pair.host_events).size(), 1u) << "after the rest of the frame";
+}
+
+TEST(Credit, CanBeAwaitedWithNothingToOffer) {
+    SessionPair pair;
+    pair.connect();
+    const StreamId stream = pair.open_from_host();
+    pair.guest.send_data(stream, Channel::output, std::string(window, 'x'), false);
+    pair.settle();
+    take<StreamWritable>(pair.guest_events);
+    pair.guest.await_credit(stream, Channel::output);
+    pair.guest.await_credit(stream, Channel::output);
+    pair.host.consumed(stream, Channel::output, window);
+    pair.settle();
+    EXPECT_EQ(take<StreamWritable>(pair.guest_events).size(), 1u);
+}
+
 }  // namespace
 }  // namespace protocol
