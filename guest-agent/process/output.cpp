@@ -16,7 +16,11 @@ namespace {
 constexpr std::size_t piece_bytes = 64u << 10;
 // What a lossless listener may hold back: what its consumer may not have taken yet (at most one
 // credit window, see Listener::held_from), and one piece to send next.
-constexpr std::size_t held_bytes = protocol::limits::window_bytes + piece_bytes;
+constexpr std::size_t held_behind(std::size_t window) {
+    return window + piece_bytes;
+}
+// What is kept at least, for those that come later.
+constexpr std::size_t ring_bytes = held_behind(protocol::limits::window_bytes);
 // What a pipe may hold. Program and agent take turns the more rarely the more it is, and on an
 // emulated processor a turn is the dearest part; but what is in it counts as the command's memory,
 // and what a slow listener has not seen of it at the command's end becomes the agent's.
@@ -26,8 +30,8 @@ constexpr std::size_t pipe_bytes = 512u << 10;
 // gap.
 constexpr std::size_t largest_pipe_bytes = 1u << 20;
 static_assert(pipe_bytes <= largest_pipe_bytes);
-static_assert(held_bytes >= protocol::limits::follow_ring_bytes &&
-              held_bytes >= protocol::OutputWindow::smallest_ring_bytes);
+static_assert(ring_bytes >= protocol::limits::follow_ring_bytes &&
+              ring_bytes >= protocol::OutputWindow::smallest_ring_bytes);
 // Per turn of the loop, so that a flood does not starve other commands' answers.
 constexpr std::size_t turn_bytes = 256u << 10;
 // A program that writes in small pieces would wake the agent for each of them, at least where
@@ -41,7 +45,7 @@ constexpr std::size_t little_bytes = 32u << 10;
 }  // namespace
 
 Output::Output(boost::asio::any_io_executor executor)
-    : fd_(executor), hold_timer_(executor), pause_timer_(executor), window_(held_bytes) {}
+    : fd_(executor), hold_timer_(executor), pause_timer_(executor), window_(ring_bytes) {}
 
 void Output::start(protocol::UniqueFd fd, std::function<void()> on_end) {
     on_end_ = std::move(on_end);
@@ -191,7 +195,9 @@ void Output::add(Listener& listener) {
     if (from) {
         std::erase_if(holders_, [](const Holder& holder) { return holder.listener == nullptr; });
     }
-    holders_.push_back({&listener, from.value_or(0), std::nullopt});
+    const std::size_t limit = held_behind(listener.window());
+    if (from) window_.enlarge(limit);
+    holders_.push_back({&listener, from.value_or(0), limit, std::nullopt});
     progressed();
 }
 
@@ -200,9 +206,9 @@ void Output::remove(Listener& listener) {
     progressed();
 }
 
-void Output::reserve(std::uint64_t offset) {
+void Output::reserve(std::uint64_t offset, std::size_t window) {
     if (ended_) return;
-    holders_.push_back({nullptr, offset, std::nullopt});
+    holders_.push_back({nullptr, offset, held_behind(window), std::nullopt});
 }
 
 void Output::progressed() {
@@ -222,14 +228,14 @@ std::size_t Output::room() {
         if (holder.listener != nullptr) {
             const auto from = holder.listener->held_from();
             if (!from) continue;
-            if (*from != holder.from) holder = {holder.listener, *from, std::nullopt};
+            if (std::exchange(holder.from, *from) != *from) holder.stuck_since.reset();
         }
         const std::uint64_t behind = raw().end() - std::min(holder.from, raw().end());
         const bool waits = holder.listener != nullptr && holder.listener == page_taker() &&
                            holder.listener->waits_for_credit();
-        if (behind < held_bytes && !waits) {
+        if (behind < holder.limit && !waits) {
             holder.stuck_since.reset();
-            room = std::min<std::size_t>(room, held_bytes - behind);
+            room = std::min<std::size_t>(room, holder.limit - behind);
             continue;
         }
         if (!holder.stuck_since) holder.stuck_since = now;
@@ -248,7 +254,7 @@ std::optional<std::size_t> Output::wanted() const {
         const auto from = holder.listener != nullptr ? holder.listener->held_from() : holder.from;
         if (!from) continue;
         const std::uint64_t behind = raw().end() - std::min(*from, raw().end());
-        most = std::max(most.value_or(0), std::min<std::size_t>(behind, held_bytes));
+        most = std::max(most.value_or(0), std::min<std::size_t>(behind, holder.limit));
     }
     return most;
 }

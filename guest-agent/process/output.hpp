@@ -8,6 +8,7 @@
 
 #include "protocol/base/unique_fd.hpp"
 #include "protocol/text/output_window.hpp"
+#include "protocol/wire/limits.hpp"
 #include "protocol/wire/messages.hpp"
 
 #include <chrono>
@@ -30,9 +31,11 @@ class Output : public std::enable_shared_from_this<Output> {
         virtual ~Listener() = default;
         // More bytes, or the end.
         virtual void on_output() = 0;
-        // First byte that may still be wanted, at most one credit window before the next one to
-        // send: what was sent into a link that breaks is asked for again. nullopt: may lose any.
+        // First byte that may still be wanted, at most window() before the next one to send: what
+        // was sent into a link that breaks is asked for again. nullopt: may lose any.
         virtual std::optional<std::uint64_t> held_from() const = 0;
+        // The credit window; the same at all times.
+        virtual std::size_t window() const { return protocol::limits::window_bytes; }
 
         // ---- as pages, straight from the pipe; asked of the only listener ----
         // How many of the pipe's next bytes it would take now. 0: it reads them from raw().
@@ -65,13 +68,14 @@ class Output : public std::enable_shared_from_this<Output> {
     // A listener has taken bytes: go on if it was what held the command back.
     void progressed();
     // As if a lossless listener stood at `offset`, until one comes or lossless_hold is over.
-    void reserve(std::uint64_t offset);
+    void reserve(std::uint64_t offset, std::size_t window = protocol::limits::window_bytes);
 
   private:
     using TimePoint = std::chrono::steady_clock::time_point;
     struct Holder {
         Listener* listener;  // nullptr: a reservation
         std::uint64_t from;
+        std::size_t limit;                     // how far behind it may be
         std::optional<TimePoint> stuck_since;  // no room left, and `from` has not moved since then
     };
 

@@ -63,8 +63,7 @@ FollowStream::Reader::Reader(FollowStream& owner, Output& output, Channel channe
 
 std::optional<std::uint64_t> FollowStream::Reader::held_from() const {
     if (!lossless_ || owner_.finished()) return std::nullopt;
-    const std::uint64_t window = protocol::limits::window_bytes;
-    return std::max(from_, offset_ > window ? offset_ - window : 0);
+    return std::max(from_, offset_ > owner_.window_ ? offset_ - owner_.window_ : 0);
 }
 
 // The link that takes this output as pages, if any does. A follower that may lose bytes would not
@@ -135,6 +134,7 @@ FollowStream::FollowStream(Streams& streams, StreamId id, std::shared_ptr<Comman
                            const protocol::CommandFollow& request)
     : StreamHandler(streams, id),
       command_(std::move(command)),
+      window_(request.window.value_or(protocol::limits::window_bytes)),
       readers_{
           Reader(*this, command_->output(), Channel::output, request.output_from, request.lossless),
           Reader(*this, command_->error(), Channel::error, request.error_from, request.lossless)} {}
@@ -145,6 +145,12 @@ FollowStream::~FollowStream() {
 }
 
 void FollowStream::start() {
+    if (window_ < protocol::limits::window_bytes ||
+        window_ > protocol::limits::follow_window_bytes) {
+        return finish(protocol::encode_end_failure(
+            Failure(Kind::invalid_argument, "no output has a window of that size")));
+    }
+    for (const auto& reader : readers_) widen(reader.channel_, window_);
     for (const auto& reader : readers_) {
         if (reader.offset_ > reader.output_.raw().end()) {
             return finish(protocol::encode_end_failure(
@@ -192,7 +198,7 @@ void FollowStream::on_lost() {
     // The consumer will want to go on from what it had taken.
     for (auto& reader : readers_) {
         if (const auto from = reader.held_from()) {
-            reader.output_.reserve(std::max(*from, reader.output_.raw().begin()));
+            reader.output_.reserve(std::max(*from, reader.output_.raw().begin()), window_);
         }
     }
 }

@@ -45,6 +45,7 @@ class FollowStream final : public StreamHandler, private Command::Observer {
                bool lossless);
         void on_output() override { owner_.pump(); }
         std::optional<std::uint64_t> held_from() const override;
+        std::size_t window() const override { return owner_.window_; }
         std::size_t loadable() override;
         bool load(int pipe, std::size_t bytes) override;
         void send_loaded(bool whole) override;
@@ -69,6 +70,7 @@ class FollowStream final : public StreamHandler, private Command::Observer {
     void pump();
 
     std::shared_ptr<Command> command_;
+    std::uint32_t window_;
     std::array<Reader, 2> readers_;
     bool exited_ = false;
     bool exited_sent_ = false;

@@ -45,6 +45,10 @@ protocol::Link* Peer::page_link() const {
     return link_ && link_->carries_pages() ? link_.get() : nullptr;
 }
 
+void Peer::widen(StreamId stream, Channel channel, std::uint32_t bytes) {
+    if (auto* const to = session()) to->widen(stream, channel, bytes);
+}
+
 void Peer::consumed(StreamId stream, Channel channel, std::size_t bytes) {
     if (auto* const to = session()) to->consumed(stream, channel, bytes);
 }

@@ -44,6 +44,10 @@ protocol::Link* StreamHandler::page_link() const {
     return streams_.peer().page_link();
 }
 
+void StreamHandler::widen(Channel channel, std::uint32_t bytes) {
+    streams_.peer().widen(id_, channel, bytes);
+}
+
 void StreamHandler::consumed(Channel channel, std::size_t bytes) {
     if (bytes > 0) streams_.peer().consumed(id_, channel, bytes);
 }

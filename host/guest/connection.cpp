@@ -73,6 +73,12 @@ void StreamPort::consumed(Channel channel, std::size_t bytes) {
     connection->flush_soon();
 }
 
+void StreamPort::widen(Channel channel, std::uint32_t bytes) {
+    const auto connection = connection_.lock();
+    if (!connection || !connection->ready()) return;
+    connection->link_->session().widen(stream_, channel, bytes);
+}
+
 void StreamPort::end(std::string payload) {
     const auto connection = connection_.lock();
     if (!connection || !connection->ready()) return;

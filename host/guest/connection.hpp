@@ -38,8 +38,9 @@ class StreamPort {
     // Session::send_data: how much was taken; StreamWritable follows a shortfall.
     std::size_t send_data(protocol::Channel channel, std::string_view bytes, bool last);
     void consumed(protocol::Channel channel, std::size_t bytes);
-    void end(std::string payload);  // streams opened by the guest
-    void reset();                   // streams opened by us
+    void widen(protocol::Channel channel, std::uint32_t bytes);  // Session::widen
+    void end(std::string payload);                               // streams opened by the guest
+    void reset();                                                // streams opened by us
     protocol::StreamId id() const { return stream_; }
 
   private:

@@ -20,8 +20,7 @@ class OutputFollower final : public Operation,
   public:
     // `willing`: called when it wants a stream again after it did not. `dropped`: the consumer is
     // gone.
-    OutputFollower(boost::asio::any_io_executor executor, protocol::CommandFollow request)
-        : changed_(std::move(executor)), request_(std::move(request)) {}
+    OutputFollower(boost::asio::any_io_executor executor, protocol::CommandFollow request);
 
     std::function<void()> willing, dropped;
 

@@ -176,6 +176,17 @@ void Session::await_credit(StreamId stream, Channel channel) {
     await(found->out[index_of(channel)], stream, channel);
 }
 
+void Session::widen(StreamId stream, Channel channel, std::uint32_t bytes) {
+    assert(bytes >= limits::window_bytes && bytes <= limits::follow_window_bytes);
+    Stream* found = find(stream);
+    if (failure_ || found == nullptr) return;
+    // Streams have one sender of output: the guest.
+    Lane& lane = (role_ == Role::guest ? found->out : found->in)[index_of(channel)];
+    assert(lane.credit == lane.window && lane.taken == 0);
+    lane.window = bytes;
+    lane.credit = bytes;
+}
+
 void Session::moved(StreamId stream, Channel channel, std::size_t bytes, std::string rest) {
     Stream* found = find(stream);
     assert(found != nullptr);
@@ -211,9 +222,9 @@ void Session::consumed(StreamId stream, Channel channel, std::size_t bytes) {
     Stream* found = find(stream);
     if (failure_ || found == nullptr || found->was_reset) return;
     Lane& lane = found->in[index_of(channel)];
-    const std::size_t received = limits::window_bytes - lane.credit - lane.taken;
+    const std::size_t received = lane.window - lane.credit - lane.taken;
     lane.taken += static_cast<std::uint32_t>(std::min(bytes, received));
-    if (lane.half_closed || lane.taken < limits::credit_step_bytes) return;
+    if (lane.half_closed || lane.taken < lane.window / limits::credit_steps) return;
     Frame frame;
     frame.kind = FrameKind::credit;
     frame.stream = stream;

@@ -120,6 +120,10 @@ class Session {
     // offered have been taken (it needs no credit). Returns 0 for a stream that is gone.
     std::size_t send_data(StreamId stream, Channel channel, std::string_view bytes, bool last);
     std::size_t sendable(StreamId stream, Channel channel) const;
+    // The channel's allowance from the start, and the most it can be, in place of window_bytes.
+    // Both sides call it before anything has been sent on the channel. `bytes`: window_bytes to
+    // follow_window_bytes.
+    void widen(StreamId stream, Channel channel, std::uint32_t bytes);
     // StreamWritable shall say when more can be sent, as after a shortfall.
     void await_credit(StreamId stream, Channel channel);
     // Data that the transport moves by itself (PageCarrier), while nothing else waits to be
@@ -145,6 +149,7 @@ class Session {
 
     // One direction of one channel.
     struct Lane {
+        std::uint32_t window = limits::window_bytes;
         std::uint32_t credit = limits::window_bytes;  // bytes that may still be sent
         std::uint32_t taken = 0;                      // incoming: consumed and not yet credited
         bool half_closed = false;

@@ -226,7 +226,7 @@ Result<void> Session::handle_data(Stream& stream, Frame frame) {
 Result<void> Session::handle_credit(Stream& stream, const Frame& frame) {
     Lane& lane = stream.out[static_cast<std::size_t>(frame.channel) - 1];
     const std::uint32_t bytes = read_u32(frame.payload);
-    if (bytes == 0 || bytes > limits::window_bytes - lane.credit) {
+    if (bytes == 0 || bytes > lane.window - lane.credit) {
         return violation("credit beyond the window on " + name_of(frame.stream));
     }
     lane.credit += bytes;

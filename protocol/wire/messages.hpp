@@ -102,8 +102,10 @@ struct CommandFollow {
     std::uint64_t output_from = 0, error_from = 0;
     // Hold the command back (at most lossless_hold without progress) rather than lose bytes.
     bool lossless = false;
+    // The first and largest allowance of both outputs, window_bytes to follow_window_bytes.
+    std::optional<std::uint32_t> window;
 };
-BOOST_DESCRIBE_STRUCT(CommandFollow, (), (id, output_from, error_from, lossless))
+BOOST_DESCRIBE_STRUCT(CommandFollow, (), (id, output_from, error_from, lossless, window))
 
 // operation "command.input": data on channel input; `from` = absolute offset of the first byte (the
 // agent skips what it already has). Half-close = end-of-file. Event `taken`{offset} at once after

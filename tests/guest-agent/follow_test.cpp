@@ -24,7 +24,7 @@ class Follow : public AgentFixture, public testing::WithParamInterface<EndOfFile
     bool takes_pages() const { return GetParam() == EndOfFile::polls; }
     // What has been received without credit. Pages are not sent for the last bit of it.
     bool has_used_window(protocol::StreamId stream) {
-        const std::size_t left = limits::window_bytes - received(stream);
+        const std::size_t left = limits::follow_window_bytes - received(stream);
         return takes_pages() ? left < limits::write_bytes : left == 0;
     }
     protocol::StreamId follow(const std::string& id, bool lossless, std::uint64_t from = 0) {
@@ -32,7 +32,10 @@ class Follow : public AgentFixture, public testing::WithParamInterface<EndOfFile
         request.id = id;
         request.lossless = lossless;
         request.output_from = from;
-        return open(operation::command_follow, request);
+        request.window = limits::follow_window_bytes;
+        const auto stream = open(operation::command_follow, request);
+        host().link->session().widen(stream, Channel::output, limits::follow_window_bytes);
+        return stream;
     }
     std::size_t received(protocol::StreamId stream) {
         return host().log(stream).data[Channel::output].size();
@@ -89,7 +92,8 @@ TEST_P(Follow, LosslessHoldsTheCommandBackWithoutCredit) {
 TEST_P(Follow, LosslessLosesNothingOfAPipeThatTheProgramHasEnlarged) {
     host().give_credit = false;
     // As much as agent and pipe can hold, so that it ends with a full pipe.
-    const std::size_t all = (1u << 20) + limits::window_bytes + (takes_pages() ? 0 : 64u << 10) -
+    const std::size_t all = (1u << 20) + limits::follow_window_bytes +
+                            (takes_pages() ? 0 : 64u << 10) -
                             (takes_pages() ? limits::write_bytes : 0);
     auto request = shell("python3", {"-c",
                                      "import fcntl, os, sys\n"
@@ -233,6 +237,23 @@ TEST_P(Follow, TwoFollowersGetTheSame) {
     const auto* gap = host().log(second).event("gap");
     const auto missing = gap == nullptr ? 0 : gap->at("to").to_number<std::uint64_t>() - 1'000'000;
     EXPECT_EQ(received(second) + missing, 3'000'000U);
+}
+
+TEST_P(Follow, HasTheUsualWindowUnlessItAsks) {
+    host().give_credit = false;
+    const auto request = shell(big);
+    start(request);
+    protocol::CommandFollow plain;
+    plain.id = request.id;
+    plain.lossless = true;
+    const auto stream = open(operation::command_follow, plain);
+    until([&] { return received(stream) > limits::window_bytes - limits::write_bytes; });
+    for (int turn = 0; turn < 20; ++turn) loop_.run_one_for(std::chrono::milliseconds(10));
+    EXPECT_LE(received(stream), limits::window_bytes);
+    for (const std::uint32_t wrong : {0u, 1u, 2 * limits::follow_window_bytes}) {
+        plain.window = wrong;
+        EXPECT_FALSE(answer<protocol::Done>(open(operation::command_follow, plain)));
+    }
 }
 
 // A thief may take bytes between tee(2) and read(2): what is counted is what is sent, all the same.

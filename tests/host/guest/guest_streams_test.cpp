@@ -72,6 +72,31 @@ TEST_F(GuestStreams, AnUnreadFollowerHoldsOneWindow) {
     agent.on_request = [&](const Request& request) { agent.end(request.stream, protocol::Done()); };
     ASSERT_TRUE(loop.wait(guest->mount(protocol::Mount())));
     EXPECT_LE(sent, protocol::limits::window_bytes + 2 * protocol::limits::data_payload_bytes);
+    // The scripted agent is an old one, which knows nothing of larger windows.
+    const auto follow = agent.last("command.follow")->as<protocol::CommandFollow>();
+    EXPECT_EQ(follow.window, protocol::limits::follow_window_bytes);
+}
+
+TEST_F(GuestStreams, AFollowersWindowIsWhatItAskedFor) {
+    const auto guest = connected();
+    const std::string plenty(4u << 20, 'x');
+    std::size_t sent = 0;
+    agent.on_request = [&](const Request& request) {
+        const auto wanted = request.as<protocol::CommandFollow>().window.value();
+        agent.widen(request.stream, Channel::output, wanted);
+        sent += agent.data(request.stream, Channel::output, plenty, false);
+    };
+    agent.on_writable = [&](StreamId stream) {
+        sent += agent.data(stream, Channel::output, std::string_view(plenty).substr(sent), false);
+    };
+    const auto follower = guest->follow(protocol::CommandFollow());
+    ASSERT_TRUE(loop.until([&] { return sent >= protocol::limits::follow_window_bytes; }));
+    for (std::size_t read = 0; read < plenty.size();) {
+        const auto chunk = loop.wait(follower->read());
+        ASSERT_TRUE(chunk && *chunk);
+        read += (*chunk)->bytes.size();
+    }
+    EXPECT_EQ(sent, plenty.size());
 }
 
 TEST_F(GuestStreams, AClosedFollowerResetsItsStream) {

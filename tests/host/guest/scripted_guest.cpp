@@ -114,6 +114,11 @@ void ScriptedGuest::end_text(protocol::StreamId stream, std::string text) {
     link_->flush();
 }
 
+void ScriptedGuest::widen(protocol::StreamId stream, protocol::Channel channel,
+                          std::uint32_t bytes) {
+    if (link_) link_->session().widen(stream, channel, bytes);
+}
+
 std::size_t ScriptedGuest::data(protocol::StreamId stream, protocol::Channel channel,
                                 std::string_view bytes, bool last) {
     if (!link_) return 0;

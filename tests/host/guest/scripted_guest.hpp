@@ -92,6 +92,7 @@ class ScriptedGuest final : public protocol::LinkObserver {
     std::size_t data(protocol::StreamId stream, protocol::Channel channel, std::string_view bytes,
                      bool last);
     void consumed(protocol::StreamId stream, protocol::Channel channel, std::size_t bytes);
+    void widen(protocol::StreamId stream, protocol::Channel channel, std::uint32_t bytes);
     protocol::StreamId open(std::string request);
 
     // ---- what it heard and how it answers ----

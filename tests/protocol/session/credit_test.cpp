@@ -219,5 +219,42 @@ TEST(Credit, CanBeAwaitedWithNothingToOffer) {
     EXPECT_EQ(take<StreamWritable>(pair.guest_events).size(), 1u);
 }
 
+TEST(Credit, CanBeMoreWhereBothSidesAgree) {
+    constexpr std::uint32_t wide = limits::follow_window_bytes;
+    SessionPair pair;
+    pair.connect();
+    const StreamId stream = pair.open_from_host();
+    pair.host.widen(stream, Channel::output, wide);
+    pair.guest.widen(stream, Channel::output, wide);
+    const std::string plenty(2 * wide, 'x');
+    EXPECT_EQ(pair.guest.send_data(stream, Channel::output, plenty, false), wide);
+    EXPECT_EQ(pair.guest.sendable(stream, Channel::error), window) << "the other channel is not";
+    pair.settle();
+    EXPECT_EQ(bytes_of(take<StreamData>(pair.host_events)), wide);
+    pair.host.consumed(stream, Channel::output, wide / 2 - 1);
+    EXPECT_EQ(pair.host.output(), "") << "credit goes back in steps of half a window";
+    pair.host.consumed(stream, Channel::output, wide);
+    pair.settle();
+    EXPECT_EQ(pair.guest.sendable(stream, Channel::output), wide);
+    EXPECT_FALSE(pair.guest_failure || pair.host_failure);
+}
+
+// A sender that knows nothing of wider windows uses what it has, and gets it back.
+TEST(Credit, OfAWideWindowServesASenderThatDoesNotKnowIt) {
+    SessionPair pair;
+    pair.connect();
+    const StreamId stream = pair.open_from_host();
+    pair.host.widen(stream, Channel::output, limits::follow_window_bytes);
+    for (int round = 0; round < 3; ++round) {
+        EXPECT_EQ(pair.guest.send_data(stream, Channel::output, std::string(window, 'x'), false),
+                  window);
+        pair.settle();
+        EXPECT_EQ(bytes_of(take<StreamData>(pair.host_events)), window);
+        pair.host.consumed(stream, Channel::output, window);
+        pair.settle();
+    }
+    EXPECT_FALSE(pair.guest_failure || pair.host_failure);
+}
+
 }  // namespace
 }  // namespace protocol
