@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <iostream>
 #include <malloc.h>
+#include <sched.h>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,11 @@ int serve(const Invocation& invocation) {
     // One heap: the loop thread allocates nearly everything, and a heap for each of the others
     // would keep what it once needed.
     mallopt(M_ARENA_MAX, 1);
+    // SCHED_BATCH: awake, the daemon waits until the running program sleeps or has had its slice.
+    // QEMU hands over what a guest prints page by page, under the lock that its emulated processors
+    // need, and would be interrupted at each page otherwise.
+    const struct sched_param standard {};
+    ::sched_setscheduler(0, SCHED_BATCH, &standard);
     auto served = host::serve(invocation.config);
     if (served) return 0;
     std::cerr << "capsuled: " << served.error().describe() << '\n';

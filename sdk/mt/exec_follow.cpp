@@ -3,6 +3,7 @@
 #include "protocol/wire/json_codec.hpp"
 
 #include <csignal>
+#include <sched.h>
 #include <unistd.h>
 
 namespace mt {
@@ -47,6 +48,9 @@ ExecFollow::ExecFollow(Context& context, const SignalTrap& trap, std::string run
 }
 
 Result<int> ExecFollow::run() {
+    // Awake, it does not interrupt the daemon and QEMU in the middle of what they are sending.
+    const struct sched_param standard {};
+    ::sched_setscheduler(0, SCHED_BATCH, &standard);
     for (;;) {
         TRY(const Step next, step());
         if (next == Step::detached) {

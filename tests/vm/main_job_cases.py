@@ -265,5 +265,7 @@ def daemon_size():
         resident = resident_kib(host.process.pid)
         print(f"     daemon with one run: {resident} KiB resident")
         assert resident <= 30 << 10, resident
+        # It must not interrupt QEMU, see main.cpp.
+        assert os.sched_getscheduler(host.process.pid) == os.SCHED_BATCH
     finally:
         host.close()
