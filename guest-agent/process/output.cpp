@@ -234,7 +234,6 @@ std::size_t Output::room() {
         const bool waits = holder.listener != nullptr && holder.listener == page_taker() &&
                            holder.listener->waits_for_credit();
         if (behind < holder.limit && !waits) {
-            holder.stuck_since.reset();
             room = std::min<std::size_t>(room, holder.limit - behind);
             continue;
         }

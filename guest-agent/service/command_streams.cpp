@@ -98,7 +98,7 @@ bool FollowStream::Reader::waits_for_credit() {
     auto* const link = page_link();
     if (link == nullptr || loaded_from_ || offset_ != output_.raw().end()) return false;
     if (owner_.sendable(channel_) >= protocol::limits::write_bytes) return false;
-    link->session().await_credit(owner_.id(), channel_);
+    owner_.await_credit(channel_);
     return true;
 }
 
@@ -107,6 +107,11 @@ bool FollowStream::Reader::pump() {
     const protocol::ByteRing& raw = output_.raw();
     bool sent_something = false;
     if (offset_ < raw.begin()) {
+        // To skip is no progress of a consumer that takes nothing.
+        if (owner_.sendable(channel_) == 0) {
+            owner_.await_credit(channel_);
+            return false;
+        }
         protocol::OutputGap gap;
         gap.channel = static_cast<std::uint8_t>(channel_);
         gap.from = offset_;

@@ -45,6 +45,10 @@ protocol::Link* Peer::page_link() const {
     return link_ && link_->carries_pages() ? link_.get() : nullptr;
 }
 
+void Peer::await_credit(StreamId stream, Channel channel) {
+    if (auto* const to = session()) to->await_credit(stream, channel);
+}
+
 void Peer::widen(StreamId stream, Channel channel, std::uint32_t bytes) {
     if (auto* const to = session()) to->widen(stream, channel, bytes);
 }

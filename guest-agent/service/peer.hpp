@@ -27,6 +27,7 @@ class Peer {
     std::size_t send(protocol::StreamId stream, protocol::Channel channel, std::string_view bytes,
                      bool last);
     std::size_t sendable(protocol::StreamId stream, protocol::Channel channel) const;
+    void await_credit(protocol::StreamId stream, protocol::Channel channel);
     void widen(protocol::StreamId stream, protocol::Channel channel, std::uint32_t bytes);
     void consumed(protocol::StreamId stream, protocol::Channel channel, std::size_t bytes);
     void end(protocol::StreamId stream, std::string payload);

@@ -44,6 +44,10 @@ protocol::Link* StreamHandler::page_link() const {
     return streams_.peer().page_link();
 }
 
+void StreamHandler::await_credit(Channel channel) {
+    streams_.peer().await_credit(id_, channel);
+}
+
 void StreamHandler::widen(Channel channel, std::uint32_t bytes) {
     streams_.peer().widen(id_, channel, bytes);
 }

@@ -43,6 +43,7 @@ class StreamHandler : public std::enable_shared_from_this<StreamHandler> {
     bool event(std::string payload);
     std::size_t send(protocol::Channel channel, std::string_view bytes, bool last);
     std::size_t sendable(protocol::Channel channel) const;
+    void await_credit(protocol::Channel channel);                // Session::await_credit
     void widen(protocol::Channel channel, std::uint32_t bytes);  // Session::widen
     protocol::StreamId id() const { return id_; }
     protocol::Link* page_link() const;

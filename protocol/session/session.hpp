@@ -126,10 +126,11 @@ class Session {
     void widen(StreamId stream, Channel channel, std::uint32_t bytes);
     // StreamWritable shall say when more can be sent, as after a shortfall.
     void await_credit(StreamId stream, Channel channel);
-    // Data that the transport moves by itself (PageCarrier), while nothing else waits to be
-    // written. `frames`: that `bytes` bytes of the stream, at most sendable(), have gone in
-    // frames of their own, but for `rest`, the end of their encoding.
+    // Nothing waits to be written.
     bool idle() const { return queue_.empty(); }
+    // The transport has moved data by itself (PageCarrier), which it may begin while idle():
+    // `bytes` of a stream that is there, at most sendable(). `rest`: the end of those frames'
+    // encoding, which is still to be written.
     void moved(StreamId stream, Channel channel, std::size_t bytes, std::string rest);
     // The consumer has taken `bytes` of received data: credit goes back to the peer, in steps. More
     // than was received is not credited.

@@ -89,6 +89,21 @@ TEST_P(Follow, LosslessHoldsTheCommandBackWithoutCredit) {
     EXPECT_THAT(host().log(stream).event("gap"), IsNull());
 }
 
+// Once, whether it is credit that is missing or room in the ring; not once for each.
+TEST_P(Follow, LosslessHoldsTheCommandBackForSoLongOnly) {
+    host().give_credit = false;
+    const auto request = shell(big);
+    const auto command = start(request);
+    const auto stream = follow(request.id, true);
+    until([&] { return host().log(command).event("exited") != nullptr; },
+          limits::lossless_hold + std::chrono::seconds(15));
+    host().give_credit = true;
+    host().link->session().consumed(stream, Channel::output, received(stream));
+    host().link->flush();
+    ASSERT_TRUE(answer<protocol::Done>(stream));
+    EXPECT_THAT(host().log(stream).event("gap"), NotNull());
+}
+
 TEST_P(Follow, LosslessLosesNothingOfAPipeThatTheProgramHasEnlarged) {
     host().give_credit = false;
     // As much as agent and pipe can hold, so that it ends with a full pipe.
