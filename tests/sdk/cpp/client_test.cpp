@@ -3,6 +3,7 @@
 #include "tests/sdk/fake_daemon.hpp"
 
 #include <atomic>
+#include <future>
 #include <thread>
 
 #include <boost/asio/write.hpp>
@@ -35,12 +36,18 @@ TEST(Client, GivesTheDaemonsCodeAndSentence) {
 
 TEST(Client, UsesOneConnectionAndANewOneAfterTheDaemonClosedIt) {
     std::atomic<int> answered{0};
+    std::promise<void> closed;
     FakeDaemon daemon([&](Exchange& exchange) {
         exchange.answer(200, run_json);
-        if (++answered == 2) exchange.take_over();  // closes
+        if (++answered != 2) return;
+        exchange.take_over().close();
+        closed.set_value();
     });
     sdk::Client client(settings_of(daemon));
-    for (int i = 0; i < 4; ++i) EXPECT_TRUE(client.run("r1")) << i;
+    for (int i = 0; i < 4; ++i) {
+        EXPECT_TRUE(client.run("r1")) << i;
+        if (i == 1) closed.get_future().wait();
+    }
 }
 
 TEST(Client, SaysWhenNobodyAnswers) {
