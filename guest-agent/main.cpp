@@ -41,6 +41,7 @@ std::string hello() {
     hello.limits.control_payload_bytes = protocol::limits::control_payload_bytes;
     hello.limits.data_payload_bytes = protocol::limits::data_payload_bytes;
     hello.limits.window_bytes = protocol::limits::window_bytes;
+    hello.limits.follow_window_bytes = protocol::limits::follow_window_bytes;
     return boost::json::serialize(protocol::to_json(hello));
 }
 

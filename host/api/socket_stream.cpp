@@ -1,5 +1,7 @@
 #include "host/api/socket_stream.hpp"
 
+#include <limits>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -16,6 +18,12 @@ namespace {
 
 Failure lost(const boost::system::error_code& error) {
     return Failure(Kind::unavailable, "the connection is gone: " + error.message());
+}
+
+// A completion condition: how much the next call may write. asio::transfer_all() says 64 KiB, which
+// would cut each chunk of a followed output in two.
+std::size_t all_at_once(const boost::system::error_code& error, std::size_t) {
+    return error ? 0 : std::numeric_limits<std::size_t>::max();
 }
 
 }  // namespace
@@ -42,7 +50,7 @@ sandbox::Async<std::string> SocketStream::read() {
 }
 
 sandbox::Async<void> SocketStream::write(std::string bytes) {
-    const auto [error, size] = co_await asio::async_write(socket_, asio::buffer(bytes),
+    const auto [error, size] = co_await asio::async_write(socket_, asio::buffer(bytes), all_at_once,
                                                           asio::as_tuple(asio::use_awaitable));
     if (error) co_return fail(lost(error));
     co_return protocol::Result<void>();

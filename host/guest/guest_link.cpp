@@ -23,6 +23,9 @@ using std::chrono::steady_clock;
 
 namespace {
 
+// Of one run, at a time: what a wide window may fill is memory of agent and daemon.
+constexpr std::size_t most_wide_followers = 4;
+
 // Takes an operation back when the coroutine that waits for it goes away.
 template <typename Op>
 class DropGuard {
@@ -79,6 +82,7 @@ class GuestLink final : public sandbox::Guest, public std::enable_shared_from_th
     // Standard inputs in use, by command id.
     std::unordered_map<std::string, std::shared_ptr<InputWriter>> inputs_;
     std::unordered_map<std::string, std::weak_ptr<CommandRun>> runs_;
+    std::vector<std::weak_ptr<OutputFollower>> wide_followers_;
 };
 
 Async<boost::json::value> GuestLink::call(std::function<std::string()> make_request,
@@ -227,7 +231,12 @@ Async<void> GuestLink::resize(protocol::CommandResize request) {
 }
 
 std::shared_ptr<sandbox::Follower> GuestLink::follow(protocol::CommandFollow request) {
-    const auto follower = std::make_shared<OutputFollower>(core_->executor(), std::move(request));
+    std::erase_if(wide_followers_, [](const auto& each) { return each.expired(); });
+    const bool wide = wide_followers_.size() < most_wide_followers;
+    const auto follower = std::make_shared<OutputFollower>(
+        core_->executor(), std::move(request),
+        wide ? core_->follow_window() : protocol::limits::window_bytes);
+    if (wide) wide_followers_.push_back(follower);
     const std::weak_ptr<LinkCore> weak = core_;
     follower->willing = [weak, raw = follower.get()] {
         if (const auto core = weak.lock()) core->reopen(raw->key);

@@ -51,6 +51,13 @@ LinkCore::LinkCore(boost::asio::any_io_executor executor, const protocol::RunId&
       changed_(executor),
       connected_(executor) {}
 
+std::uint32_t LinkCore::follow_window() const {
+    namespace limits = protocol::limits;
+    const auto said = hello_ ? hello_->limits.follow_window_bytes : std::nullopt;
+    return std::clamp(said.value_or(limits::unsaid_follow_window_bytes), limits::window_bytes,
+                      limits::follow_window_bytes);
+}
+
 // ---- connecting ---------------------------------------------------------------------------------
 
 sandbox::Async<protocol::Hello> LinkCore::connect(sandbox::Deadline deadline,

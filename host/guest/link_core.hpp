@@ -28,6 +28,8 @@ class LinkCore final : public ConnectionOwner, public std::enable_shared_from_th
 
     const boost::asio::any_io_executor& executor() const { return executor_; }
     const sandbox::GuestCallbacks& callbacks() const { return callbacks_; }
+    // The largest that both sides allow, in bytes.
+    std::uint32_t follow_window() const;
 
     sandbox::Async<protocol::Hello> connect(sandbox::Deadline deadline,
                                             std::string expected_boot_id);

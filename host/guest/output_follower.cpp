@@ -21,8 +21,6 @@ bool is_output(Channel channel) {
 // wrap.
 constexpr std::uint64_t largest_offset = std::uint64_t{1} << 62;
 
-constexpr std::uint32_t window = protocol::limits::follow_window_bytes;
-
 // Credit bounds the bytes that are held; these bound what holds them.
 constexpr std::size_t queued_chunks = 4'096;
 constexpr std::size_t ordered_chunks = 64;
@@ -30,8 +28,8 @@ constexpr std::size_t ordered_chunks = 64;
 }  // namespace
 
 OutputFollower::OutputFollower(boost::asio::any_io_executor executor,
-                               protocol::CommandFollow request)
-    : changed_(std::move(executor)), request_(std::move(request)) {
+                               protocol::CommandFollow request, std::uint32_t window)
+    : changed_(std::move(executor)), request_(std::move(request)), window_(window) {
     request_.window = window;
 }
 
@@ -68,12 +66,12 @@ std::string OutputFollower::request() {
 }
 
 bool OutputFollower::wants_stream() const {
-    return !over_ && queued_bytes_ <= window;
+    return !over_ && queued_bytes_ <= window_;
 }
 
 void OutputFollower::on_opened(StreamPort opened) {
     port = std::move(opened);
-    for (const Channel channel : {Channel::output, Channel::error}) port.widen(channel, window);
+    for (const Channel channel : {Channel::output, Channel::error}) port.widen(channel, window_);
     ++epoch_;
 }
 

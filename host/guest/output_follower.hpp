@@ -20,7 +20,9 @@ class OutputFollower final : public Operation,
   public:
     // `willing`: called when it wants a stream again after it did not. `dropped`: the consumer is
     // gone.
-    OutputFollower(boost::asio::any_io_executor executor, protocol::CommandFollow request);
+    // `window`: the credit for each output, in bytes; CommandFollow::window.
+    OutputFollower(boost::asio::any_io_executor executor, protocol::CommandFollow request,
+                   std::uint32_t window);
 
     std::function<void()> willing, dropped;
 
@@ -50,6 +52,7 @@ class OutputFollower final : public Operation,
 
     Wakeup changed_;
     protocol::CommandFollow request_;  // its offsets are those of the next byte to be received
+    const std::uint32_t window_;
     std::deque<Queued> queue_;
     std::size_t queued_bytes_ = 0;
     std::array<bool, 4> channel_ended_{};  // by Channel

@@ -51,6 +51,10 @@ void ByteRing::grow(std::size_t limit) {
 
 void ByteRing::enlarge(std::size_t capacity) {
     if (capacity <= capacity_) return;
+    if (end_ <= capacity_) {  // nothing has to move, and memory still comes as it is needed
+        capacity_ = capacity;
+        return;
+    }
     const std::uint64_t first = begin();
     std::string storage(capacity, '\0');
     for (std::uint64_t offset = first; offset < end_;) {

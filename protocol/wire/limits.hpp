@@ -35,18 +35,23 @@ inline constexpr std::uint32_t guest_streams = guest_api_streams + guest_egress_
 // Initial and largest allowance per stream and channel. 256 KiB kept a virtio-serial port busy.
 inline constexpr std::uint32_t window_bytes = 256u << 10;
 // The allowance for an output that is followed, if host and guest agree on it (CommandFollow).
-// Twice as many bytes on their way let program, agent and host work at the same time.
-inline constexpr std::uint32_t follow_window_bytes = 512u << 10;
+// More bytes on their way let program, agent and host work at the same time, and each return of
+// credit makes an emulated processor wait for QEMU.
+inline constexpr std::uint32_t follow_window_bytes = 2u << 20;
+// What is asked of an agent that does not say how much it allows (HelloLimits). It may know
+// window_bytes only; a step of credit must not be more than that.
+inline constexpr std::uint32_t unsaid_follow_window_bytes = 512u << 10;
 // Credit is returned in steps of at least half a window: small reads must not double the frame
 // count, and each step interrupts the sender.
 inline constexpr std::uint32_t credit_steps = 2;
+static_assert(unsaid_follow_window_bytes / credit_steps <= window_bytes);
 inline constexpr std::uint32_t credit_step_bytes = window_bytes / credit_steps;
 // Control frames waiting to be sent. A peer that does not read is cut off, not buffered for.
 inline constexpr std::size_t control_queue_bytes = 16u << 20;
 // Data accepted by a session and not yet written to the transport, all streams together. Bounds a
 // side's memory whatever the number of streams; the rest stays in pipes and sockets.
 inline constexpr std::size_t data_queue_bytes = 1u << 20;
-static_assert(data_queue_bytes >= window_bytes && data_queue_bytes >= follow_window_bytes);
+static_assert(data_queue_bytes >= window_bytes);
 
 // ---- outputs ----------------------------------------------------------------------------------
 // What a command's result keeps of each output: Unicode code points.

@@ -23,8 +23,12 @@ inline constexpr int generation = 1;
 struct HelloLimits {
     HelloLimits() = default;
     std::uint32_t control_payload_bytes{}, data_payload_bytes{}, window_bytes{};
+    // Guest: the largest CommandFollow::window.
+    std::optional<std::uint32_t> follow_window_bytes;
 };
-BOOST_DESCRIBE_STRUCT(HelloLimits, (), (control_payload_bytes, data_payload_bytes, window_bytes))
+BOOST_DESCRIBE_STRUCT(HelloLimits, (),
+                      (control_payload_bytes, data_payload_bytes, window_bytes,
+                       follow_window_bytes))
 
 // First control frame of each side. generation = min(max, max), refused if below either min.
 struct Hello {
@@ -102,7 +106,7 @@ struct CommandFollow {
     std::uint64_t output_from = 0, error_from = 0;
     // Hold the command back (at most lossless_hold without progress) rather than lose bytes.
     bool lossless = false;
-    // The first and largest allowance of both outputs, window_bytes to follow_window_bytes.
+    // The first and largest allowance of both outputs: window_bytes to what the agent's hello says.
     std::optional<std::uint32_t> window;
 };
 BOOST_DESCRIBE_STRUCT(CommandFollow, (), (id, output_from, error_from, lossless, window))

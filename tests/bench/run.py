@@ -199,10 +199,10 @@ def captured(_host, run, path, size):
 
 
 def followed(host, run, path, size):
-    began = time.monotonic()
     with subprocess.Popen([BIN / "mt", "exec", run.id, "--", f"cat {path}"], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, env={**os.environ, "MAITENTO_URL": f"unix://{host.socket}"}) as mt:
-        received, buffer = 0, bytearray(1 << 18)
+        received, buffer = len(os.read(mt.stdout.fileno(), 1)), bytearray(1 << 18)
+        began = time.monotonic()
         while count := os.readv(mt.stdout.fileno(), [buffer]):
             received += count
     took = time.monotonic() - began

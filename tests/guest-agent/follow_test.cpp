@@ -42,8 +42,8 @@ class Follow : public AgentFixture, public testing::WithParamInterface<EndOfFile
     }
 };
 
-// 4 MB, more than ring, window and pipe together.
-constexpr char big[] = "head -c 4000000 /dev/zero | tr '\\0' x; echo end >&2";
+// 8 MB, more than ring, window and pipe together.
+constexpr char big[] = "head -c 8000000 /dev/zero | tr '\\0' x; echo end >&2";
 
 TEST_P(Follow, SendsBothOutputsThenExitedThenTheEnd) {
     const auto request = shell("echo out; echo err >&2");
@@ -64,11 +64,11 @@ TEST_P(Follow, LosslessLosesNothing) {
     const auto command = start(request);
     const auto stream = follow(request.id, true);
     ASSERT_TRUE(answer<protocol::Done>(stream));
-    EXPECT_EQ(received(stream), 4'000'000U);
+    EXPECT_EQ(received(stream), 8'000'000U);
     EXPECT_EQ(host().log(stream).data[Channel::error], "end\n");
     EXPECT_THAT(host().log(stream).event("gap"), IsNull());
     const auto report = exited(command);
-    EXPECT_EQ(report.output.characters, 4'000'000U);
+    EXPECT_EQ(report.output.characters, 8'000'000U);
     EXPECT_EQ(report.output.window, std::string(limits::output_window_characters, 'x'));
 }
 
@@ -85,7 +85,7 @@ TEST_P(Follow, LosslessHoldsTheCommandBackWithoutCredit) {
     host().link->session().consumed(stream, Channel::output, received(stream));
     host().link->flush();
     ASSERT_TRUE(answer<protocol::Done>(stream));
-    EXPECT_EQ(received(stream), 4'000'000U);
+    EXPECT_EQ(received(stream), 8'000'000U);
     EXPECT_THAT(host().log(stream).event("gap"), IsNull());
 }
 
@@ -164,13 +164,13 @@ TEST_P(Follow, HoldOutputWaitsForTheFollower) {
 TEST_P(Follow, OtherFollowersGetAGapInsteadOfHolding) {
     const auto request = shell(big);
     const auto report = run(request);
-    EXPECT_EQ(report.output.bytes, 4'000'000U);
+    EXPECT_EQ(report.output.bytes, 8'000'000U);
     const auto stream = follow(request.id, false);
     ASSERT_TRUE(answer<protocol::Done>(stream));
     const auto* gap = host().log(stream).event("gap");
     ASSERT_THAT(gap, NotNull());
     EXPECT_EQ(gap->at("from").to_number<std::uint64_t>(), 0U);
-    EXPECT_EQ(gap->at("to").to_number<std::uint64_t>() + received(stream), 4'000'000U);
+    EXPECT_EQ(gap->at("to").to_number<std::uint64_t>() + received(stream), 8'000'000U);
     EXPECT_GE(received(stream), limits::follow_ring_bytes);
 }
 
@@ -195,7 +195,7 @@ TEST_P(Follow, LosslessGoesOnAfterALostLinkWithoutAGap) {
     // Nothing of the last window had been taken.
     stream = follow(request.id, true, 0);
     ASSERT_TRUE(answer<protocol::Done>(stream));
-    EXPECT_EQ(received(stream), 4'000'000U);
+    EXPECT_EQ(received(stream), 8'000'000U);
     EXPECT_THAT(host().log(stream).event("gap"), IsNull());
 }
 
@@ -248,10 +248,10 @@ TEST_P(Follow, TwoFollowersGetTheSame) {
     const auto second = follow(request.id, true, 1'000'000);
     ASSERT_TRUE(answer<protocol::Done>(first));
     ASSERT_TRUE(answer<protocol::Done>(second));
-    EXPECT_EQ(received(first), 4'000'000U);
+    EXPECT_EQ(received(first), 8'000'000U);
     const auto* gap = host().log(second).event("gap");
     const auto missing = gap == nullptr ? 0 : gap->at("to").to_number<std::uint64_t>() - 1'000'000;
-    EXPECT_EQ(received(second) + missing, 3'000'000U);
+    EXPECT_EQ(received(second) + missing, 7'000'000U);
 }
 
 TEST_P(Follow, HasTheUsualWindowUnlessItAsks) {

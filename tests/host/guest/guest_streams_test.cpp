@@ -74,10 +74,11 @@ TEST_F(GuestStreams, AnUnreadFollowerHoldsOneWindow) {
     EXPECT_LE(sent, protocol::limits::window_bytes + 2 * protocol::limits::data_payload_bytes);
     // The scripted agent is an old one, which knows nothing of larger windows.
     const auto follow = agent.last("command.follow")->as<protocol::CommandFollow>();
-    EXPECT_EQ(follow.window, protocol::limits::follow_window_bytes);
+    EXPECT_EQ(follow.window, protocol::limits::unsaid_follow_window_bytes);
 }
 
-TEST_F(GuestStreams, AFollowersWindowIsWhatItAskedFor) {
+TEST_F(GuestStreams, AFollowersWindowIsWhatTheAgentAllows) {
+    agent.hello.limits.follow_window_bytes = protocol::limits::follow_window_bytes;
     const auto guest = connected();
     const std::string plenty(4u << 20, 'x');
     std::size_t sent = 0;
@@ -97,6 +98,40 @@ TEST_F(GuestStreams, AFollowersWindowIsWhatItAskedFor) {
         read += (*chunk)->bytes.size();
     }
     EXPECT_EQ(sent, plenty.size());
+}
+
+TEST_F(GuestStreams, AskForNoWindowThatTheProtocolDoesNotHave) {
+    for (const auto& [said, asked] :
+         {std::pair(0u, protocol::limits::window_bytes),
+          std::pair(UINT32_MAX, protocol::limits::follow_window_bytes)}) {
+        agent.hello.limits.follow_window_bytes = said;
+        const auto guest = connected();
+        agent.on_request = [](const Request&) {};
+        const auto follower = guest->follow(protocol::CommandFollow());
+        ASSERT_TRUE(loop.until([&] { return agent.last("command.follow") != nullptr; }));
+        EXPECT_EQ(agent.last("command.follow")->as<protocol::CommandFollow>().window, asked);
+        agent.requests.clear();
+    }
+}
+
+TEST_F(GuestStreams, OnlySomeFollowersAtATimeHaveAWideWindow) {
+    agent.hello.limits.follow_window_bytes = protocol::limits::follow_window_bytes;
+    const auto guest = connected();
+    agent.on_request = [](const Request&) {};
+    std::vector<std::shared_ptr<sandbox::Follower>> followers;
+    const auto window_of_one_more = [&] {
+        const std::size_t before = agent.requests.size();
+        followers.push_back(guest->follow(protocol::CommandFollow()));
+        EXPECT_TRUE(loop.until([&] { return agent.requests.size() == before + 1; }));
+        return agent.last("command.follow")->as<protocol::CommandFollow>().window;
+    };
+    for (int wide = 0; wide < 4; ++wide) {
+        EXPECT_EQ(window_of_one_more(), protocol::limits::follow_window_bytes);
+    }
+    EXPECT_EQ(window_of_one_more(), protocol::limits::window_bytes);
+    followers.erase(followers.begin());
+    EXPECT_EQ(window_of_one_more(), protocol::limits::follow_window_bytes);
+    EXPECT_EQ(window_of_one_more(), protocol::limits::window_bytes);
 }
 
 TEST_F(GuestStreams, AClosedFollowerResetsItsStream) {

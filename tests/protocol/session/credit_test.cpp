@@ -220,7 +220,7 @@ TEST(Credit, CanBeAwaitedWithNothingToOffer) {
 }
 
 TEST(Credit, CanBeMoreWhereBothSidesAgree) {
-    constexpr std::uint32_t wide = limits::follow_window_bytes;
+    constexpr std::uint32_t wide = 2 * window;
     SessionPair pair;
     pair.connect();
     const StreamId stream = pair.open_from_host();
@@ -244,7 +244,7 @@ TEST(Credit, OfAWideWindowServesASenderThatDoesNotKnowIt) {
     SessionPair pair;
     pair.connect();
     const StreamId stream = pair.open_from_host();
-    pair.host.widen(stream, Channel::output, limits::follow_window_bytes);
+    pair.host.widen(stream, Channel::output, limits::unsaid_follow_window_bytes);
     for (int round = 0; round < 3; ++round) {
         EXPECT_EQ(pair.guest.send_data(stream, Channel::output, std::string(window, 'x'), false),
                   window);
