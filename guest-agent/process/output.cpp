@@ -33,7 +33,7 @@ static_assert(pipe_bytes <= largest_pipe_bytes);
 static_assert(ring_bytes >= protocol::limits::follow_ring_bytes &&
               ring_bytes >= protocol::OutputWindow::smallest_ring_bytes);
 // Per turn of the loop, so that a flood does not starve other commands' answers.
-constexpr std::size_t turn_bytes = 512u << 10;
+constexpr std::size_t turn_bytes = 256u << 10;
 // A program that writes in small pieces would wake the agent for each of them, at least where
 // another processor is idle (on the only one it goes on, see SCHED_BATCH in early.cpp). Turns that
 // follow each other this closely and bring little are spaced out instead, while the pipe fills; a
