@@ -163,8 +163,9 @@ def bench_exec(host, count):
 
 
 def bench_output(host, mebibytes):
-    """`captured`: until the result is there (window, full length), nobody following. `followed`: until the reader of
-    `mt exec` has every byte. Medians of rounds, each with a baseline of its own, which alone varies by half."""
+    """`captured`: from the call until the result is there (window, full length), nobody following. `followed`: from
+    the first byte to the last at the reader of `mt exec`, as the baseline is measured. Medians of rounds, each with a
+    baseline of its own, which alone varies by half."""
     rounds, size = 7, mebibytes << 20
     run = host.up("loud", 'maxDuration = "02:00:00"\nresources = { memory = "1G" }\n')
     accelerator = host.api.get("/v1/host")["accelerator"]

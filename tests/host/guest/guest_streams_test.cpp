@@ -100,7 +100,7 @@ TEST_F(GuestStreams, AFollowersWindowIsWhatTheAgentAllows) {
     EXPECT_EQ(sent, plenty.size());
 }
 
-TEST_F(GuestStreams, AskForNoWindowThatTheProtocolDoesNotHave) {
+TEST_F(GuestStreams, NoFollowerHasAWindowThatTheProtocolDoesNotHave) {
     for (const auto& [said, asked] :
          {std::pair(0u, protocol::limits::window_bytes),
           std::pair(UINT32_MAX, protocol::limits::follow_window_bytes)}) {
