@@ -1,5 +1,6 @@
 #pragma once
-// Well-formed UTF-8 (Unicode 15, table 3-7): the one place that knows its byte ranges. Pure.
+// Well-formed UTF-8 (Unicode 15, table 3-7): the one place that knows its byte ranges, besides
+// text/utf8_counter.cpp, which knows them as masks. Pure.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,7 @@
 #include "protocol/text/output_window.hpp"
 
+#include "protocol/text/utf8_decoder.hpp"
+
 #include <algorithm>
 #include <cassert>
 

@@ -5,7 +5,7 @@
 // a gigabyte. One owner, no threads.
 
 #include "protocol/text/byte_ring.hpp"
-#include "protocol/text/utf8_decoder.hpp"
+#include "protocol/text/utf8_counter.hpp"
 #include "protocol/wire/limits.hpp"
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// Incremental decoding and counting of foreign bytes as UTF-8 with replacement: one U+FFFD per
+// Incremental decoding of foreign bytes as UTF-8 with replacement: one U+FFFD per
 // maximal ill-formed subpart (Unicode 15, section 3.9, "U+FFFD Substitution of Maximal Subparts";
 // the WHATWG decoder). Pure; every byte is looked at once, whatever the size of the pieces it
 // arrives in.
@@ -23,19 +23,6 @@ class Utf8Decoder {
     char pending_[4] = {};  // a sequence begun
     std::uint8_t pending_size_ = 0;
     Utf8Expected expected_;
-};
-
-// How many code points a decoder would have appended, at a fraction of its cost.
-class Utf8Counter {
-  public:
-    void count(std::string_view bytes);
-    // End of input: an unfinished sequence counts as one. Idempotent.
-    void finish() { state_ = 0; }
-    std::uint64_t characters() const { return starts_ - (state_ > 0 ? 1 : 0); }
-
-  private:
-    std::uint64_t starts_ = 0;  // bytes that did not continue what was before them
-    std::uint8_t state_ = 0;    // 0: nothing begun; otherwise what may follow (utf8_decoder.cpp)
 };
 
 }  // namespace protocol

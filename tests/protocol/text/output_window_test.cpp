@@ -1,5 +1,6 @@
 #include "protocol/text/output_window.hpp"
 
+#include "protocol/text/utf8_decoder.hpp"
 #include "protocol/wire/limits.hpp"
 
 #include <random>

@@ -26,15 +26,6 @@ Decoded decode(std::string_view bytes, std::size_t piece) {
     return out;
 }
 
-std::uint64_t count(std::string_view bytes, std::size_t piece) {
-    Utf8Counter counter;
-    for (; !bytes.empty(); bytes.remove_prefix(std::min(piece, bytes.size()))) {
-        counter.count(bytes.substr(0, piece));
-    }
-    counter.finish();
-    return counter.characters();
-}
-
 std::string replaced(int times) {
     std::string out;
     while (times-- > 0) out += bad;
@@ -94,7 +85,6 @@ TEST(Utf8Decoder, DoesNotDependOnThePieces) {
         for (std::size_t piece = 1; piece <= 4; ++piece) {
             EXPECT_EQ(decode(each.bytes, piece), (Decoded{each.text, each.characters}))
                 << each.name << " in pieces of " << piece;
-            EXPECT_EQ(count(each.bytes, piece), each.characters) << each.name;
         }
     }
 }
@@ -118,20 +108,7 @@ TEST(Utf8Decoder, TurnsAnyBytesIntoValidTextWithTheRightCount) {
         ASSERT_EQ(counted, whole.characters);
         ASSERT_EQ(decode(bytes, 1), whole);
         ASSERT_EQ(decode(bytes, 3), whole);
-        ASSERT_EQ(count(bytes, bytes.size() + 1), whole.characters);
-        ASSERT_EQ(count(bytes, 3), whole.characters);
     }
-}
-
-TEST(Utf8Counter, DoesNotCountWhatIsUnfinished) {
-    Utf8Counter counter;
-    counter.count("x\xE2\x82");
-    EXPECT_EQ(counter.characters(), 1u);
-    counter.count("\xAC\xE2");
-    EXPECT_EQ(counter.characters(), 2u);
-    counter.finish();
-    counter.finish();
-    EXPECT_EQ(counter.characters(), 3u);
 }
 
 TEST(Utf8Decoder, FinishesOnce) {
