@@ -93,8 +93,8 @@ class Continuations {
     Word word_ = 0, lead_ = 0, second_of_more_ = 0, second_of_four_ = 0, third_of_four_ = 0;
 };
 
-// How many bytes of whole words continue a sequence, after the eight `latest`. No more than three
-// of four do, so that of up to 256 bytes the sum is that of one byte.
+// How many bytes of whole words continue a sequence, after the eight `latest`. At most 255 words:
+// the bytes of a word of sums hold no more.
 Word continuing(Word latest, std::string_view words) {
     Continuations continuations;
     continuations.next(latest);
@@ -110,6 +110,7 @@ Word continuing(Word latest, std::string_view words) {
 
 void Utf8Counter::count(std::string_view bytes) {
     constexpr std::size_t mixed_bytes = 1024;  // before the next look for a run of ASCII
+    static_assert(mixed_bytes / sizeof(Word) <= 255);
     starts_ += bytes.size();
     while (!bytes.empty()) {
         if (const std::size_t ascii = ascii_prefix(bytes); ascii > 0) {
