@@ -1,6 +1,7 @@
 #include "host/libvirt/domain_xml.hpp"
 
 #include "host/libvirt/xml_writer.hpp"
+#include "host/model/defaults.hpp"
 #include "protocol/wire/limits.hpp"
 
 #include <fmt/format.h>
@@ -54,6 +55,13 @@ void processor_and_clock(XmlWriter& xml, const MachineSpec& spec) {
         xml.empty("acpi", {});
         xml.empty("apic", {});
         xml.empty("vmport", {{"state", "off"}});
+        // QEMU's own default is a gigabyte beside the machine's memory.
+        if (!kvm) {
+            xml.element("tcg", {}, [&] {
+                xml.text("tb-cache", {{"unit", "b"}},
+                         std::to_string(model::defaults::translation_cache_bytes));
+            });
+        }
     });
     // Under TCG: QEMU's plain model, and what makes it x86-64-v2 (the psABI's level that wheels of
     // Python packages are built for). `max` would be slower: emulated AVX is no gain.

@@ -13,7 +13,7 @@ Check failed(std::string name, std::string detail, std::string fix);
 
 // ---- the host itself (host_checks.cpp) ----
 Check check_processor();
-Check check_memory();
+Check check_memory(sandbox::Accelerator accelerator);
 Check check_disk(const std::string& state_folder);
 Check check_egress(const std::string& program);
 

@@ -52,7 +52,6 @@ std::vector<Check> run_doctor(const DoctorOptions& options,
     AcceleratorReport accelerator;
     const TransportReport transport = choose_transport();
     run("processor", check_processor);
-    run("memory", check_memory);
     run("disk", [&] { return check_disk(options.state); });
     run("images", [&] { return check_images(options.images, options.image); });
     run("libvirt", check_libvirt);
@@ -60,6 +59,7 @@ std::vector<Check> run_doctor(const DoctorOptions& options,
     run("network proxy", [&] { return check_egress(options.egress_program); });
     run("kvm", [&] { return check_kvm(options.images, options.kvm_patience, accelerator); });
     run("accelerator", [&] { return check_accelerator(accelerator); });
+    run("memory", [&] { return check_memory(accelerator.accelerator); });
     run("transport", [&] { return check_transport(transport); });
     run("vsock neighbours", [&] { return check_vsock_neighbours(transport); });
     run("apparmor", check_apparmor);

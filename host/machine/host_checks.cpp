@@ -63,9 +63,9 @@ Check check_processor() {
         "choose one with nested virtualization. Without it capsules run, but several times slower");
 }
 
-Check check_memory() {
+Check check_memory(sandbox::Accelerator accelerator) {
     const std::uint64_t available = memory_value("MemAvailable");
-    const std::uint64_t each = defaults::memory_bytes + defaults::run_memory_overhead_bytes;
+    const std::uint64_t each = defaults::memory_bytes + sandbox::run_memory_overhead(accelerator);
     const std::uint64_t usable = available > defaults::host_memory_reserve_bytes
                                      ? available - defaults::host_memory_reserve_bytes
                                      : 0;

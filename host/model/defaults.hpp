@@ -14,6 +14,7 @@ inline constexpr std::uint32_t cpus = 1;       // under TCG always 1
 inline constexpr std::uint32_t live_runs = 0;  // 0: as many as memory allows, see below
 inline constexpr std::uint64_t host_memory_reserve_bytes = 1024ull << 20;  // left to the host
 inline constexpr std::uint64_t run_memory_overhead_bytes = 96ull << 20;    // QEMU, virtiofsd
+inline constexpr std::uint64_t translation_cache_bytes = 128ull << 20;     // of QEMU under TCG
 inline constexpr std::uint64_t host_disk_reserve_bytes = 1024ull << 20;
 inline constexpr auto max_duration = 10min;  // of a run
 inline constexpr auto max_duration_limit = 24h;

@@ -20,13 +20,17 @@ namespace {
 // When QEMU dies its virtiofsd die with it; what libvirt says of the machine is the better reason.
 constexpr std::chrono::milliseconds virtiofsd_grace{1'000};
 
-std::string kernel_command_line(Transport transport) {
+std::string kernel_command_line(const Platform& platform) {
     // panic: a kernel that has panicked must end the machine, not sit there. no_timer_check: on a
     // busy host an emulated processor is late for the timer's interrupt, and the kernel takes that
     // for broken hardware. cryptomgr.notests: the kernel would try each of its ciphers, a quarter
     // of an emulated boot.
-    return "console=ttyS0 quiet panic=-1 no_timer_check cryptomgr.notests capsule.transport=" +
-           std::string(to_string(transport));
+    std::string words = "console=ttyS0 quiet panic=-1 no_timer_check cryptomgr.notests";
+    // Each process would have its libraries elsewhere, and QEMU would translate them anew for it
+    // and keep that: a command takes four times as long, and after some hundred the machine stands
+    // still for half a minute when it takes back memory that has held code.
+    if (platform.accelerator == Accelerator::tcg) words += " norandmaps";
+    return words + " capsule.transport=" + std::string(to_string(platform.transport));
 }
 
 // Everything one machine needs on the host's disks, on a worker.
@@ -178,7 +182,7 @@ Async<MachineSpec> RunSupervisor::prepare_machine(Platform platform) {
     spec.overlay = layout.overlay;
     spec.console_log = layout.console_log;
     spec.serial_socket = layout.serial_socket;
-    spec.kernel_command_line = kernel_command_line(platform.transport);
+    spec.kernel_command_line = kernel_command_line(platform);
     spec.folders = std::move(*folders);
     spec.uid = record_.uid;
     co_return spec;

@@ -19,9 +19,11 @@ std::string mebibytes(std::uint64_t bytes) {
     return std::to_string(bytes >> 20) + " MiB";
 }
 
-std::uint64_t memory_of(const model::Definition& definition, const Settings& settings) {
-    return definition.resources.memory_bytes.value_or(settings.memory_bytes) +
-           model::defaults::run_memory_overhead_bytes;
+// Until the accelerator is known, the one that takes more.
+std::uint64_t memory_of(const model::Definition& definition, const Core& core) {
+    const bool known = core.platform && *core.platform;
+    return definition.resources.memory_bytes.value_or(core.parts.settings.memory_bytes) +
+           run_memory_overhead(known ? (*core.platform)->accelerator : Accelerator::tcg);
 }
 
 Result<std::string> read_tail(const std::string& path) {
@@ -57,10 +59,10 @@ Result<void> ServiceImpl::check_room(const Principal& principal,
         }
     }
     // A machine touches its memory little by little: what was promised counts, not what is used.
-    std::uint64_t promised = memory_of(definition, settings);
+    std::uint64_t promised = memory_of(definition, *core_);
     const std::uint64_t needed = promised;
     for (const auto& [id, run] : core_->live) {
-        promised += memory_of(run->record().definition, settings);
+        promised += memory_of(run->record().definition, *core_);
     }
     const HostMemory memory = core_->parts.memory();
     if (promised + settings.host_memory_reserve_bytes > memory.total_bytes ||

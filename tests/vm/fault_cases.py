@@ -1,7 +1,9 @@
 """What breaks: daemon, machine, virtiofsd, clock, disk. Each ends in the documented state, nothing is left."""
 
 import os
+import pathlib
 import random
+import re
 import signal
 import subprocess
 import time
@@ -176,6 +178,20 @@ def qemu_dies():
     expect(ended["status"], "Error")
     expect(run.wait(command)["status"], "Aborted")
     expect(host.leftovers(), [])
+
+
+@case("qemu-memory", "what QEMU takes beside a machine's memory stays what is counted for it")
+def qemu_memory():
+    host = shared_host()
+    run = host.up("many-programs")
+    for _ in range(150):
+        run.ok("true")
+    taken = sum(int(re.search(r"RssAnon:\s*(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text()).group(1))
+                for pid in of_run(host, run, "qemu-system"))
+    counted = 96 if host.api.get("/v1/host")["accelerator"] == "kvm" else 96 + 128  # docs/defaults.md
+    print(f"     QEMU: {taken >> 10} MiB of {counted}")
+    assert 0 < taken >> 10 < counted
+    run.terminate()
 
 
 # That a step of the host's clock ends nothing is checked in the tier nested, on a host whose clock may be set.

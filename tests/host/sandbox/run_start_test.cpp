@@ -105,6 +105,22 @@ TEST_F(RunStart, WaitsForTheAccelerator) {
     EXPECT_EQ(run(id).status, model::RunStatus::running);
 }
 
+TEST_F(RunStart, LetsOnlyAnEmulatedMachineKeepItsAddresses) {
+    define("empty", {});
+    start("empty");
+    settle();
+    kill_daemon();
+    start_daemon(false);
+    Platform platform;
+    platform.accelerator = Accelerator::kvm;
+    service->set_platform(platform);
+    start("empty");
+    settle();
+    ASSERT_EQ(hypervisor.specs.size(), 2u);
+    EXPECT_THAT(hypervisor.specs[0].kernel_command_line, HasSubstr(" norandmaps "));
+    EXPECT_THAT(hypervisor.specs[1].kernel_command_line, Not(HasSubstr("norandmaps")));
+}
+
 TEST_F(RunStart, FailsWhenThereIsNoAccelerator) {
     kill_daemon();
     start_daemon(false);
@@ -265,11 +281,13 @@ TEST_F(RunStart, RefusesWithoutRoomAndLeavesNoRow) {
 
 TEST_F(RunStart, CountsWhatLiveRunsWerePromised) {
     define("empty", {});
-    memory.total_bytes = model::defaults::host_memory_reserve_bytes +
-                         2 * (model::defaults::memory_bytes + (96ull << 20));
+    memory.total_bytes =
+        model::defaults::host_memory_reserve_bytes +
+        2 * (model::defaults::memory_bytes + run_memory_overhead(Accelerator::tcg));
     start("empty");
     start("empty");
     EXPECT_EQ(service->start(Principal(), capsule("empty"), "").error().code(), "no-room");
+    EXPECT_LT(run_memory_overhead(Accelerator::kvm), run_memory_overhead(Accelerator::tcg));
 }
 
 TEST_F(RunStart, GivesTheSameRunForTheSameKey) {
