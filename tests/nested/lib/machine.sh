@@ -3,6 +3,7 @@
 # control channel, ssh over QEMU's user-mode network. Sourced by run.sh, which sets CACHE, kind, work and results.
 
 # One processor: a second one under emulation is not safe. `no_timer_check`: see images/README.md.
+# `norandmaps`: docs/decisions/0005-devices-of-a-machine.md.
 start_machine() {
     local host=$CACHE/host-$kind port
     # Offered by the kernel a moment ago; QEMU fails, and says so, if somebody else has taken it since.
@@ -11,7 +12,7 @@ start_machine() {
     setpriv --pdeathsig KILL -- qemu-system-x86_64 -name capsule-nested -nodefaults -no-user-config -display none \
         -machine q35 -accel tcg -cpu EPYC -smp 1 -m 4096 -no-reboot \
         -kernel "$host/vmlinuz" -initrd "$host/initrd.img" \
-        -append "root=/dev/vda rw console=ttyS0 no_timer_check quiet systemd.mask=serial-getty@ttyS0.service systemd.default_timeout_start_sec=300" \
+        -append "root=/dev/vda rw console=ttyS0 no_timer_check norandmaps quiet systemd.mask=serial-getty@ttyS0.service systemd.default_timeout_start_sec=300" \
         -drive "file=$work/disk.qcow2,if=virtio,format=qcow2,cache=unsafe" \
         -drive "file=$work/data.raw,if=virtio,format=raw,readonly=on" \
         -netdev "user,id=net,hostfwd=tcp:127.0.0.1:$port-:22" -device virtio-net-pci,netdev=net \
