@@ -24,13 +24,14 @@ using protocol::RunId;
 enum class Accelerator : std::uint8_t { tcg, kvm };
 enum class Transport : std::uint8_t { serial, vsock };
 std::string_view to_string(Accelerator accelerator);
+std::string_view to_string(Transport transport);
+
 // Bytes of host memory that a run takes beside its machine's own.
 inline std::uint64_t run_memory_overhead(Accelerator accelerator) {
     using namespace model::defaults;
     return run_memory_overhead_bytes +
            (accelerator == Accelerator::tcg ? translation_cache_bytes : 0);
 }
-std::string_view to_string(Transport transport);
 
 // A path on the host. Its own type because mixing it with a guest path is this project's most
 // dangerous mistake.

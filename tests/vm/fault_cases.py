@@ -188,9 +188,14 @@ def qemu_memory():
         run.ok("true")
     taken = sum(int(re.search(r"RssAnon:\s*(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text()).group(1))
                 for pid in of_run(host, run, "qemu-system"))
-    counted = 96 if host.api.get("/v1/host")["accelerator"] == "kvm" else 96 + 128  # docs/defaults.md
+    emulated = host.api.get("/v1/host")["accelerator"] == "tcg"
+    counted = 96 + 128 if emulated else 96  # docs/defaults.md
     print(f"     QEMU: {taken >> 10} MiB of {counted}")
     assert 0 < taken >> 10 < counted
+    # Decision 0005.
+    expect(run.ok("cat /proc/sys/kernel/randomize_va_space"), "0\n" if emulated else "2\n")
+    bounded = [pid for pid, command in processes() if run.id in command and "tb-size=128" in command]
+    expect(len(bounded), 1 if emulated else 0)
     run.terminate()
 
 

@@ -58,8 +58,8 @@ TEST(Utf8Counter, CountsEachPairOfBytesAsTheDecoder) {
     }
 }
 
-// Wherever in a word a sequence begins, so that each part of it is once the first of the next word.
-TEST(Utf8Counter, CountsEachFourEdgesAsTheDecoderAnywhereInAWord) {
+// Beginning at seven places of a word in turn, so that a sequence goes on in the next word.
+TEST(Utf8Counter, CountsEachFourEdgesAsTheDecoder) {
     const std::size_t combinations = edges.size() * edges.size() * edges.size() * edges.size();
     for (std::size_t combination = 0; combination < combinations; ++combination) {
         // Not ASCII before them, which would be skipped.

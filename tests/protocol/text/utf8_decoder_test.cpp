@@ -1,5 +1,7 @@
 #include "protocol/text/utf8_decoder.hpp"
 
+#include "protocol/text/utf8_counter.hpp"
+
 #include <random>
 #include <vector>
 
@@ -24,6 +26,15 @@ Decoded decode(std::string_view bytes, std::size_t piece) {
     }
     out.characters += decoder.finish(out.text);
     return out;
+}
+
+std::uint64_t count(std::string_view bytes, std::size_t piece) {
+    Utf8Counter counter;
+    for (; !bytes.empty(); bytes.remove_prefix(std::min(piece, bytes.size()))) {
+        counter.count(bytes.substr(0, piece));
+    }
+    counter.finish();
+    return counter.characters();
 }
 
 std::string replaced(int times) {
@@ -85,6 +96,7 @@ TEST(Utf8Decoder, DoesNotDependOnThePieces) {
         for (std::size_t piece = 1; piece <= 4; ++piece) {
             EXPECT_EQ(decode(each.bytes, piece), (Decoded{each.text, each.characters}))
                 << each.name << " in pieces of " << piece;
+            EXPECT_EQ(count(each.bytes, piece), each.characters) << each.name;
         }
     }
 }
@@ -108,6 +120,8 @@ TEST(Utf8Decoder, TurnsAnyBytesIntoValidTextWithTheRightCount) {
         ASSERT_EQ(counted, whole.characters);
         ASSERT_EQ(decode(bytes, 1), whole);
         ASSERT_EQ(decode(bytes, 3), whole);
+        ASSERT_EQ(count(bytes, bytes.size() + 1), whole.characters);
+        ASSERT_EQ(count(bytes, 3), whole.characters);
     }
 }
 
